@@ -1,0 +1,128 @@
+package search
+
+import (
+	"context"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Mode selects what a query is compared with.
+type Mode string
+
+// The modes of a search.
+const (
+	// ModeHybrid fuses words, vectors and symbols: the default.
+	ModeHybrid Mode = "hybrid"
+	// ModeSemantic ranks by vectors alone.
+	ModeSemantic Mode = "semantic"
+	// ModeText ranks by words alone (BM25); it needs no embedder.
+	ModeText Mode = "text"
+	// ModeSymbol looks up definitions by name.
+	ModeSymbol Mode = "symbol"
+	// ModePath ranks files by their paths.
+	ModePath Mode = "path"
+	// ModeRegex scans the contents with an RE2 expression.
+	ModeRegex Mode = "regex"
+)
+
+// Modes lists every mode, in the order in which they are documented.
+var Modes = []Mode{ModeHybrid, ModeSemantic, ModeText, ModeSymbol, ModePath, ModeRegex}
+
+// Query is one search. The zero value of each field but Text is its default.
+type Query struct {
+	Text string
+	Mode Mode // "" means ModeHybrid
+	// Limit is the most hits returned, 0 means 10; Offset skips that many first.
+	Limit, Offset int
+	// Paths keeps files that match one of these globs (** crosses directories; a plain
+	// folder name keeps all below it); a glob that begins with ! takes files out.
+	Paths []string
+	// Languages keeps files of these languages (go-enry's names or aliases, any case) or,
+	// with a leading dot, these extensions.
+	Languages []string
+	// Kinds keeps definitions of these kinds (function, class, ...): a chunk stays when it
+	// holds the start of one.
+	Kinds []string
+	// AllChunks returns every good chunk of a file; by default a file is one hit, with its
+	// best span.
+	AllChunks bool
+	// Explain fills Hit.Explain. It never changes the order.
+	Explain bool
+}
+
+// HitKind says what a hit is.
+type HitKind string
+
+// The kinds of hit.
+const (
+	HitChunk  HitKind = "chunk"
+	HitSymbol HitKind = "symbol"
+	HitFile   HitKind = "file"
+)
+
+// Hit is one answer. Lines are 1-based and inclusive. Hits are ordered by score downwards,
+// then path, start line and id, which is a total order.
+type Hit struct {
+	// ID is derived from path, content and span: equal snapshots give equal ids.
+	ID                 string
+	Kind               HitKind
+	Path               string
+	Content            merkle.Hash
+	StartLine, EndLine uint32
+	Language           string
+	Flags              store.FileFlags
+	Breadcrumb         string
+	// Definition is the symbol that the hit is, or that the best chunk defines first.
+	Definition *store.Definition
+	Score      float64
+	Explain    *Explain
+}
+
+// Explain is every signal that made a score. Signals that did not apply are zero.
+type Explain struct {
+	BM25       float64            `json:"bm25"`
+	Cosine     float64            `json:"cosine"`
+	Base       float64            `json:"base"`
+	Boosts     map[string]float64 `json:"boosts"`
+	Penalties  map[string]float64 `json:"penalties"`
+	Terms      map[string]float64 `json:"terms"` // BM25 by query term
+	RankText   int                `json:"rank_text"`
+	RankVector int                `json:"rank_vector"`
+	Joined     int                `json:"joined"` // adjacent chunks joined into the span
+}
+
+// Result is the answer to a query over one snapshot.
+type Result struct {
+	Hits []Hit
+	// Total counts the hits there are; TotalExact is false when counting stopped early.
+	Total      int
+	TotalExact bool
+	// Considered says what was looked at, so that an empty answer explains itself.
+	Considered Considered
+	// VectorsUsed is false when the query could not be embedded, or no chunk has a vector.
+	VectorsUsed bool
+	Warnings    []Warning
+}
+
+// Considered counts what a query looked at and what each filter took away.
+type Considered struct {
+	Files, Chunks int
+	// Removed counts the files that each filter alone would remove: paths, languages,
+	// kinds.
+	Removed map[string]int
+	// UnknownTerms are query words that no chunk of the snapshot holds.
+	UnknownTerms []string
+}
+
+// Warning is a remark on an answer that callers pass on.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// QueryEmbedder turns a query into a vector of the recipe's dimension.
+type QueryEmbedder interface {
+	Recipe() store.EmbeddingRecipe
+	EmbedQuery(ctx context.Context, text string) ([]float32, error)
+}

@@ -1,0 +1,55 @@
+package search
+
+import (
+	"time"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Freshness is what the gate says of the served snapshot against the tree.
+type Freshness string
+
+// The states of freshness.
+const (
+	// Current: the tree was checked and the served root equals it.
+	Current Freshness = "current"
+	// CaughtUp: the check found changes, and they were sealed before the answer.
+	CaughtUp Freshness = "caught_up"
+	// Behind: the check found changes that the answer does not have yet; they are named.
+	Behind Freshness = "behind"
+	// Unchecked: the caller asked for the last sealed snapshot without a check.
+	Unchecked Freshness = "unchecked"
+	// Unknown: nothing can be proven, for the reason given.
+	Unknown Freshness = "unknown"
+)
+
+// Verdict is what the gate says of a read. It stands in every answer.
+type Verdict struct {
+	State       Freshness
+	Token       Token
+	Root        merkle.Hash
+	Snapshot    uint64
+	Level       store.Level
+	Sequence    uint64
+	Fingerprint store.Fingerprint
+	CheckedAt   time.Time
+	CheckTook   time.Duration
+	// Pending names the paths that the answer lacks, at most 20 of PendingCount.
+	Pending      []string
+	PendingCount int
+	// Parked counts files of the snapshot that could not be processed.
+	Parked int
+	// Reason explains behind and unknown.
+	Reason string
+	// Requires lists the recipe fields that differ when the snapshot is of another recipe.
+	Requires []store.FieldChange
+}
+
+// Token orders states of codebases: a token of another epoch, or codebase, is unknown.
+type Token struct {
+	Epoch    string
+	Codebase store.CodebaseID
+	Snapshot uint64
+	Root     merkle.Hash
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Reader reads what was committed. Every method may be called from several goroutines and
+// sees one consistent state. Slices and values returned are the caller's.
+type Reader interface {
+	// Epoch is a random word made with the store: a token of another epoch is unknown.
+	Epoch() string
+
+	// Codebase returns one codebase, or ErrNotFound.
+	Codebase(ctx context.Context, id CodebaseID) (Codebase, error)
+	// Codebases lists all, sorted by name, then id.
+	Codebases(ctx context.Context) ([]Codebase, error)
+
+	// Recipe returns the recipe of a fingerprint, or ErrNotFound.
+	Recipe(ctx context.Context, fp Fingerprint) (Recipe, error)
+
+	// Snapshot returns one retained snapshot, or ErrNotFound.
+	Snapshot(ctx context.Context, id CodebaseID, number uint64) (Snapshot, error)
+	// Snapshots lists the retained snapshots, newest first.
+	Snapshots(ctx context.Context, id CodebaseID) ([]Snapshot, error)
+	// View returns a sealed snapshot with its segments. It returns ErrNoSnapshot when the
+	// snapshot is not sealed and ErrNoFingerprint when it has none.
+	View(ctx context.Context, id CodebaseID, number uint64) (View, error)
+
+	// Manifest yields the files of a snapshot sorted by path. Iteration stops at the first
+	// error, which is yielded with a zero entry.
+	Manifest(ctx context.Context, id CodebaseID, number uint64) iter.Seq2[FileEntry, error]
+	// File returns one file of a snapshot, or ErrNotFound.
+	File(ctx context.Context, id CodebaseID, number uint64, path string) (FileEntry, error)
+	// Delta returns what a snapshot changed against its predecessor, both sorted by path:
+	// entries that begin with it and paths that end before it without a successor. It
+	// costs O(changes).
+	Delta(ctx context.Context, id CodebaseID, number uint64) (upserted []FileEntry, removed []string, err error)
+	// Stats yields every stat entry of a codebase, sorted by path, directories included.
+	Stats(ctx context.Context, id CodebaseID) iter.Seq2[StatEntry, error]
+
+	// Content returns the bytes of a content, verified against its hash, or ErrNotFound.
+	Content(ctx context.Context, h merkle.Hash) ([]byte, error)
+	// HasContents returns the subset of hashes that the store holds.
+	HasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error)
+	// Syntax returns the syntaxes that exist of the keys asked for.
+	Syntax(ctx context.Context, keys []SyntaxKey) (map[SyntaxKey]Syntax, error)
+	// HasSyntax returns the subset of keys that exist.
+	HasSyntax(ctx context.Context, keys []SyntaxKey) (map[SyntaxKey]bool, error)
+	// Vectors returns the vectors that exist under an EmbeddingRecipe.Key.
+	Vectors(ctx context.Context, embedding string, texts []merkle.Hash) (map[merkle.Hash]Vector, error)
+	// HasEmbedded returns the subset of keys all of whose chunks have vectors.
+	HasEmbedded(ctx context.Context, embedding string, keys []SyntaxKey) (map[SyntaxKey]bool, error)
+
+	// Pending lists the work of a snapshot under a recipe: its delta, or its whole
+	// manifest when it is a rebuild, less the files done and the files parked. A file
+	// without syntax is pending at StageChunk only. It is sorted by path.
+	Pending(ctx context.Context, id CodebaseID, number uint64, recipe Recipe) ([]PendingFile, error)
+	// Failures lists failures of a codebase, parked ones first, then by path.
+	Failures(ctx context.Context, id CodebaseID) ([]Failure, error)
+
+	// Outbox lists committed events not yet marked as published, in the order they were
+	// committed, at most limit.
+	Outbox(ctx context.Context, limit int) ([]OutboxEvent, error)
+	// LogPosition returns the place in the event log that the store knows.
+	LogPosition(ctx context.Context) (LogPosition, error)
+
+	// OpenSegment maps a segment for reading. The bytes are valid until Close. It returns
+	// ErrChecksum for a damaged one.
+	OpenSegment(ctx context.Context, id SegmentID) (Segment, error)
+	// Usage reports the space in use.
+	Usage(ctx context.Context) (Usage, error)
+}
+
+// Segment is the bytes of a retrieval segment, mapped or cached. They must not be written.
+type Segment interface {
+	Bytes() []byte
+	// Close releases the bytes. It may be called twice.
+	Close() error
+}
+
+// Usage is the space a store takes.
+type Usage struct {
+	Contents      int   `json:"contents"`
+	ContentBytes  int64 `json:"content_bytes"`
+	StoredBytes   int64 `json:"stored_bytes"`
+	Syntaxes      int   `json:"syntaxes"`
+	Vectors       int   `json:"vectors"`
+	Segments      int   `json:"segments"`
+	SegmentBytes  int64 `json:"segment_bytes"`
+	ManifestRows  int   `json:"manifest_rows"`
+	DirectoryUsed int64 `json:"directory_bytes"`
+}
+
+// Opening is a snapshot to be opened with everything it brings.
+type Opening struct {
+	Codebase CodebaseID
+	// Number must be one more than the codebase's Latest, and Parent equal to it.
+	Number, Parent uint64
+	Recipe         Recipe
+	Root           merkle.Hash
+	Rebuild        bool
+	Ref            string
+	At             time.Time
+	Upserts        []FileEntry
+	Removes        []string
+	Contents       []Content
+	// Stats are upserted and StatRemoves deleted in the same transaction.
+	Stats       []StatEntry
+	StatRemoves []string
+	Events      []OutboxEvent
+}
+
+// Seal is a snapshot to be made current.
+type Seal struct {
+	Codebase CodebaseID
+	Number   uint64
+	Level    Level
+	At       time.Time
+	// Segments is the whole list of segments of the snapshot, in order. Dead maps a
+	// segment to the file ordinals that die with this snapshot, beyond those already dead
+	// in the view of the snapshot that was current.
+	Segments []SegmentID
+	Dead     map[SegmentID][]uint32
+	Events   []OutboxEvent
+}
+
+// Writer changes a store. Every method is one atomic, durable transaction: after it
+// returned nil a power cut loses nothing of it, and after an error nothing of it is seen.
+// Every method may be repeated with the same arguments without changing the outcome,
+// unless it says otherwise.
+type Writer interface {
+	// Register adds a codebase; ID, Name, Root and Identity are the caller's. Registering
+	// a root that is registered returns that codebase.
+	Register(ctx context.Context, c Codebase) (Codebase, error)
+	// SetIdentity records that another directory now stands at the codebase's root.
+	SetIdentity(ctx context.Context, id CodebaseID, identity RootIdentity) error
+	// SetFailure records why indexing failed, or with "" that it did not.
+	SetFailure(ctx context.Context, id CodebaseID, reason string) error
+	// Clear removes a codebase with all its rows; contents that nothing else reaches go
+	// with the next Collect.
+	Clear(ctx context.Context, id CodebaseID) error
+
+	// PutContents stores contents ahead of the snapshot that will name them.
+	PutContents(ctx context.Context, contents []Content) error
+	// PutStats changes stat entries without a change of the tree.
+	PutStats(ctx context.Context, id CodebaseID, upserts []StatEntry, removes []string) error
+	// Open opens a snapshot. It returns ErrConflict when Number is not the next one and
+	// ErrAwaitingSeal when the predecessor is not sealed full or cancelled. Opening the
+	// same number with the same root and fingerprint again is a no-op.
+	Open(ctx context.Context, o Opening) (Snapshot, error)
+	// PutSyntax stores syntaxes.
+	PutSyntax(ctx context.Context, records []SyntaxRecord) error
+	// PutVectors stores vectors, and marks the keys all of whose chunks now have one.
+	PutVectors(ctx context.Context, embedding string, vectors []VectorRecord, done []SyntaxKey) error
+	// PutSegment stores a segment. It is not idempotent: each call makes a segment, and
+	// one that no snapshot names goes with the next Collect.
+	PutSegment(ctx context.Context, id CodebaseID, files, chunks int, data []byte) (SegmentID, error)
+	// Seal makes a snapshot readable at a level and current. A reader sees all of it or
+	// none. Sealing at a level already reached is a no-op. Sealing a number below the
+	// current one returns ErrConflict.
+	Seal(ctx context.Context, s Seal) error
+	// ReplaceSegments swaps segments of a sealed snapshot for one list that holds the
+	// same files, after a merge. It returns ErrConflict when the snapshot's list is not
+	// old any more.
+	ReplaceSegments(ctx context.Context, id CodebaseID, number uint64, old, new []SegmentID) error
+	// SetCurrent serves another retained, sealed snapshot: the way back.
+	SetCurrent(ctx context.Context, id CodebaseID, number uint64) error
+	// SetPinned keeps a snapshot from collection, or stops keeping it.
+	SetPinned(ctx context.Context, id CodebaseID, number uint64, pinned bool) error
+
+	// RecordFailure adds one try to a failure and returns the record. When Tries reaches
+	// MaxTries, or park is set, it is parked. It is not idempotent.
+	RecordFailure(ctx context.Context, f Failure, park bool) (Failure, error)
+	// ForgetFailures removes the failures of a path at every stage; with "" of all paths.
+	// It returns those that were parked.
+	ForgetFailures(ctx context.Context, id CodebaseID, path string) ([]Failure, error)
+
+	// PutOutbox commits events that accompany no other rows.
+	PutOutbox(ctx context.Context, events []OutboxEvent) error
+	// MarkPublished takes events out of the outbox and moves the log position.
+	MarkPublished(ctx context.Context, events []OutboxEvent, at LogPosition) error
+	// SetLogPosition records the incarnation and sequence of the log.
+	SetLogPosition(ctx context.Context, at LogPosition) error
+
+	// Collect removes snapshots beyond the retention and everything that no retained
+	// snapshot reaches. With DryRun it only counts.
+	Collect(ctx context.Context, r Retention) (Collected, error)
+}
+
+// Retention says what Collect keeps of every codebase: the current and the latest
+// snapshot, pinned ones, the newest Keep, and those sealed after Since.
+type Retention struct {
+	Keep   int
+	Since  time.Time
+	DryRun bool
+}
+
+// Collected counts what Collect removed, or would remove.
+type Collected struct {
+	Snapshots int   `json:"snapshots"`
+	Contents  int   `json:"contents"`
+	Syntaxes  int   `json:"syntaxes"`
+	Vectors   int   `json:"vectors"`
+	Segments  int   `json:"segments"`
+	Bytes     int64 `json:"bytes"`
+}
+
+// Store is a reader and a writer with an end.
+type Store interface {
+	Reader
+	Writer
+	// Check looks for damage and returns ErrCorrupt with what it found.
+	Check(ctx context.Context) error
+	// Close releases the store. It may be called twice.
+	Close() error
+}
