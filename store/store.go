@@ -35,9 +35,10 @@ type Reader interface {
 	Manifest(ctx context.Context, id CodebaseID, number uint64) iter.Seq2[FileEntry, error]
 	// File returns one file of a snapshot, or ErrNotFound.
 	File(ctx context.Context, id CodebaseID, number uint64, path string) (FileEntry, error)
-	// Delta returns what a snapshot changed against its predecessor, both sorted by path:
-	// entries that begin with it and paths that end before it without a successor. It
-	// costs O(changes).
+	// Delta returns what a snapshot changed against its Base, both sorted by path: entries
+	// of its manifest that began after Base, and paths of Base's manifest that it does not
+	// have any more (a path that was replaced is only in upserted). With Base 0 it is the
+	// whole manifest and nothing removed. It costs O(changes).
 	Delta(ctx context.Context, id CodebaseID, number uint64) (upserted []FileEntry, removed []string, err error)
 	// Stats yields every stat entry of a codebase, sorted by path, directories included.
 	Stats(ctx context.Context, id CodebaseID) iter.Seq2[StatEntry, error]
@@ -55,9 +56,9 @@ type Reader interface {
 	// HasEmbedded returns the subset of keys all of whose chunks have vectors.
 	HasEmbedded(ctx context.Context, embedding string, keys []SyntaxKey) (map[SyntaxKey]bool, error)
 
-	// Pending lists the work of a snapshot under a recipe: its delta, or its whole
-	// manifest when it is a rebuild, less the files done and the files parked. A file
-	// without syntax is pending at StageChunk only. It is sorted by path.
+	// Pending lists the work of a snapshot under a recipe: the upserted files of its Delta
+	// (so its whole manifest when it is a rebuild) less the files done and the files
+	// parked. A file without syntax is pending at StageChunk only. It is sorted by path.
 	Pending(ctx context.Context, id CodebaseID, number uint64, recipe Recipe) ([]PendingFile, error)
 	// Failures lists failures of a codebase, parked ones first, then by path.
 	Failures(ctx context.Context, id CodebaseID) ([]Failure, error)
@@ -121,8 +122,8 @@ type Seal struct {
 	Level    Level
 	At       time.Time
 	// Segments is the whole list of segments of the snapshot, in order. Dead maps a
-	// segment to the file ordinals that die with this snapshot, beyond those already dead
-	// in the view of the snapshot that was current.
+	// segment to the file ordinals that die with this snapshot: they are dead in its view
+	// and in those of all later ones, and stay alive in earlier ones.
 	Segments []SegmentID
 	Dead     map[SegmentID][]uint32
 	Events   []OutboxEvent
@@ -149,9 +150,12 @@ type Writer interface {
 	// PutStats changes stat entries without a change of the tree.
 	PutStats(ctx context.Context, id CodebaseID, upserts []StatEntry, removes []string) error
 	// Open opens a snapshot. It returns ErrConflict when Number is not the next one and
-	// ErrAwaitingSeal when the predecessor is not sealed full or cancelled. Opening the
-	// same number with the same root and fingerprint again is a no-op.
+	// ErrAwaitingSeal when the predecessor is neither sealed full nor abandoned. Opening
+	// the same number with the same root and fingerprint again is a no-op.
 	Open(ctx context.Context, o Opening) (Snapshot, error)
+	// Abandon gives up a snapshot that is not sealed full, so that the next may be opened.
+	// One that was sealed at LevelText stays readable.
+	Abandon(ctx context.Context, id CodebaseID, number uint64) error
 	// PutSyntax stores syntaxes.
 	PutSyntax(ctx context.Context, records []SyntaxRecord) error
 	// PutVectors stores vectors, and marks the keys all of whose chunks now have one.

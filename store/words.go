@@ -61,12 +61,18 @@ func (l Level) String() string {
 // Snapshot is one numbered manifest of a codebase under one fingerprint. Only its level,
 // its seal time and its pin ever change after it was opened.
 type Snapshot struct {
-	Codebase    CodebaseID
-	Number      uint64
-	Parent      uint64
+	Codebase CodebaseID
+	Number   uint64
+	Parent   uint64
+	// Base is the newest snapshot at or before Parent that is sealed full under the same
+	// fingerprint: what this one is work against. It is 0 when Rebuild is set. It differs
+	// from Parent only after snapshots that were abandoned. The store sets it at Open.
+	Base        uint64
 	Fingerprint Fingerprint
 	Root        merkle.Hash
 	Level       Level
+	// Abandoned is set when the snapshot will never be sealed (further).
+	Abandoned bool
 	// Rebuild is set when every file of the manifest is work, not only those that differ
 	// from the parent: for the first snapshot and for one under a new fingerprint.
 	Rebuild  bool
