@@ -1,0 +1,180 @@
+// Package outbox publishes the events that were committed together with the rows they
+// speak of. What a crash left unpublished is published by the next Flush; message ids make
+// a repeat harmless.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+)
+
+// Log is the part of bus.Bus that a pump needs.
+type Log interface {
+	Publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error)
+	LastOf(ctx context.Context, id store.CodebaseID, lane bus.Lane) (uint64, error)
+	State(ctx context.Context) (bus.State, error)
+}
+
+// Store is the part of a store that a pump needs.
+type Store interface {
+	Outbox(ctx context.Context, limit int) ([]store.OutboxEvent, error)
+	MarkPublished(ctx context.Context, events []store.OutboxEvent, at store.LogPosition) error
+}
+
+// Pump moves committed events from the store to the log. It may be used from several
+// goroutines.
+type Pump struct {
+	store Store
+	log   Log
+	slog  *slog.Logger
+
+	mu          sync.Mutex // one flush at a time; guards incarnation
+	incarnation string
+}
+
+// New returns a pump. logger nil means discard.
+func New(s Store, l Log, logger *slog.Logger) *Pump {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Pump{store: s, log: l, slog: logger}
+}
+
+// pageSize is how many events are read from the outbox at once.
+const pageSize = bus.MaxBatch
+
+// Flush publishes everything in the outbox, in the order it was committed. It pauses while
+// the log is full. A codebase's events go out guarded by the last sequence of its lane, so
+// that a second publisher is noticed.
+func (p *Pump) Flush(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		events, err := p.store.Outbox(ctx, pageSize)
+		if err != nil {
+			return fmt.Errorf("read outbox: %w", err)
+		}
+		if len(events) == 0 {
+			return nil
+		}
+		for len(events) > 0 {
+			run, lane, err := firstRun(events)
+			if err != nil {
+				return err
+			}
+			if err := p.publish(ctx, events[:run], lane); err != nil {
+				return err
+			}
+			events = events[run:]
+		}
+	}
+}
+
+// Forget makes the pump ask for the log's incarnation again, after a reset.
+func (p *Pump) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.incarnation = ""
+}
+
+// firstRun returns how many leading events belong to one codebase and lane.
+func firstRun(events []store.OutboxEvent) (int, bus.Lane, error) {
+	var lane bus.Lane
+	for i, o := range events {
+		e, err := event.Decode(o.Data)
+		if err != nil {
+			return 0, "", fmt.Errorf("decode outbox event %s/%d/%d: %w", o.Codebase, o.Snapshot, o.Part, err)
+		}
+		l := LaneOf(e.Type)
+		if i > 0 && (o.Codebase != events[0].Codebase || l != lane) {
+			return i, lane, nil
+		}
+		lane = l
+	}
+	return len(events), lane, nil
+}
+
+// LaneOf returns the lane on which events of a type travel.
+func LaneOf(t event.Type) bus.Lane {
+	switch t {
+	case event.FilesChunked:
+		return bus.LaneChunk
+	case event.FilesEmbedded:
+		return bus.LaneEmbed
+	case event.SnapshotSealed, event.FileParked, event.FileUnparked:
+		return bus.LaneApply
+	}
+	return bus.LaneSync
+}
+
+func (p *Pump) publish(ctx context.Context, events []store.OutboxEvent, lane bus.Lane) error {
+	messages := make([]bus.Message, len(events))
+	for i, o := range events {
+		e, err := event.Decode(o.Data)
+		if err != nil {
+			return fmt.Errorf("decode outbox event: %w", err)
+		}
+		messages[i] = bus.Message{Codebase: o.Codebase, Lane: lane, ID: e.ID(), Data: o.Data}
+	}
+	sequence, err := p.send(ctx, events[0].Codebase, lane, messages)
+	if err != nil {
+		return fmt.Errorf("publish %d events of %s: %w", len(events), events[0].Codebase, err)
+	}
+	if p.incarnation == "" {
+		state, err := p.log.State(ctx)
+		if err != nil {
+			return fmt.Errorf("inspect log: %w", err)
+		}
+		p.incarnation = state.Incarnation
+	}
+	at := store.LogPosition{Incarnation: p.incarnation, Sequence: sequence}
+	if err := p.store.MarkPublished(ctx, events, at); err != nil {
+		return fmt.Errorf("mark published: %w", err)
+	}
+	return nil
+}
+
+// The pauses of a publisher that meets a full log.
+const (
+	fullPause    = 50 * time.Millisecond
+	fullPauseMax = 2 * time.Second
+	guardTries   = 5
+)
+
+func (p *Pump) send(ctx context.Context, id store.CodebaseID, lane bus.Lane, messages []bus.Message) (uint64, error) {
+	pause := fullPause
+	for tries := 0; ; {
+		last, err := p.log.LastOf(ctx, id, lane)
+		if err != nil {
+			return 0, err
+		}
+		sequence, err := p.log.Publish(ctx, messages, &last)
+		switch {
+		case err == nil:
+			return sequence, nil
+		case errors.Is(err, bus.ErrGuard) && tries < guardTries:
+			tries++ // the stages share the apply lane; the sync lane has one publisher
+			p.slog.Debug("publisher overtaken", "codebase", id, "lane", lane)
+			continue
+		case !errors.Is(err, bus.ErrFull):
+			return 0, err
+		}
+		p.slog.Warn("log is full, pausing", "codebase", id, "pause", pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, ctx.Err()
+		case <-timer.C:
+		}
+		pause = min(2*pause, fullPauseMax)
+	}
+}

@@ -1,0 +1,196 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Publisher appends messages to the log; bus.Bus is one.
+type Publisher interface {
+	Publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error)
+}
+
+// Announcer publishes events that were committed to the outbox; outbox.Pump is one.
+type Announcer interface {
+	Flush(ctx context.Context) error
+}
+
+// Deps are what both stages need.
+type Deps struct {
+	Store    store.Store
+	Bus      Publisher
+	Outbox   Announcer
+	Recipe   store.Recipe
+	Now      func() time.Time // nil means time.Now
+	Log      *slog.Logger     // nil means discard
+	Observer Observer         // nil means nobody
+}
+
+// Observer is told what a stage did, for progress and counts. It must not block.
+type Observer interface {
+	// Processed reports files that a stage finished for a snapshot: done of them by work,
+	// reused of them because the store had the result; units counts chunks or vectors made.
+	Processed(id store.CodebaseID, snapshot uint64, stage store.Stage, done, reused, units int)
+}
+
+type core struct {
+	Deps
+	stage       store.Stage
+	fingerprint store.Fingerprint
+}
+
+func newCore(deps Deps, s store.Stage) core {
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	return core{Deps: deps, stage: s, fingerprint: deps.Recipe.Fingerprint()}
+}
+
+// wrongRecipeDelay is how long an event of another recipe waits for a worker that has it.
+const wrongRecipeDelay = 5 * time.Second
+
+// admit decodes a delivery and decides whether it is this worker's to process.
+func (c *core) admit(ctx context.Context, d bus.Delivery) (event.Event, error) {
+	e, err := event.Decode(d.Data)
+	if err != nil {
+		return e, &bus.Drop{Err: fmt.Errorf("decode message %d: %w", d.Sequence, err)}
+	}
+	codebase, err := c.Store.Codebase(ctx, e.Codebase)
+	if errors.Is(err, store.ErrNotFound) {
+		return e, bus.ErrObsolete
+	}
+	if err != nil {
+		return e, outage(err)
+	}
+	if e.Fingerprint != "" && e.Fingerprint != c.fingerprint {
+		if e.Snapshot < codebase.Latest {
+			return e, bus.ErrObsolete
+		}
+		return e, &bus.Retry{After: wrongRecipeDelay, Err: fmt.Errorf(
+			"event of recipe %s, this worker has %s", e.Fingerprint.Short(), c.fingerprint.Short())}
+	}
+	return e, nil
+}
+
+// follow publishes the event that says the stage has finished with files. It keeps the
+// part of the event it follows, so that a repeat is the same event.
+func (c *core) follow(ctx context.Context, next event.Event, lane bus.Lane) error {
+	data, err := event.Encode(next)
+	if err != nil {
+		return &bus.Drop{Err: fmt.Errorf("encode %s: %w", next.Type, err)}
+	}
+	_, err = c.Bus.Publish(ctx, []bus.Message{{Codebase: next.Codebase, Lane: lane, ID: next.ID(), Data: data}}, nil)
+	if err != nil {
+		return outage(fmt.Errorf("publish %s: %w", next.Type, err))
+	}
+	return nil
+}
+
+// fault is a file that the stage could not process.
+type fault struct {
+	file    event.File
+	version string
+	err     error
+}
+
+// count adds a try to each fault and parks those that had their last. It returns the
+// error that has the message delivered again when a file is left to be tried.
+func (c *core) count(ctx context.Context, cause event.Event, faults []fault) error {
+	var again error
+	parked := false
+	for _, f := range faults {
+		path, err := merkle.UnquotePath(f.file.Path)
+		if err != nil {
+			return &bus.Drop{Err: err}
+		}
+		failure, err := c.Store.RecordFailure(ctx, store.Failure{
+			Codebase: cause.Codebase, Path: path, Content: f.file.Content,
+			Stage: c.stage, Version: f.version, Reason: f.err.Error(), At: c.Now(),
+		}, false)
+		if err != nil {
+			return outage(err)
+		}
+		c.Log.Warn("file failed", "stage", c.stage, "path", f.file.Path, "tries", failure.Tries, "parked", failure.Parked, "error", f.err)
+		if !failure.Parked {
+			again = fmt.Errorf("%s %s: %w", c.stage, f.file.Path, f.err)
+			continue
+		}
+		if err := c.announceParked(ctx, cause, failure); err != nil {
+			return err
+		}
+		parked = true
+	}
+	if parked {
+		if err := c.Outbox.Flush(ctx); err != nil {
+			return outage(err)
+		}
+	}
+	return again
+}
+
+func (c *core) announceParked(ctx context.Context, cause event.Event, f store.Failure) error {
+	e := event.ParkedFile(
+		event.Event{Codebase: cause.Codebase, Snapshot: cause.Snapshot, Fingerprint: c.fingerprint, At: c.Now()},
+		event.Parked{
+			Path: merkle.QuotePath(f.Path), Content: f.Content, Stage: f.Stage,
+			Version: f.Version, Tries: f.Tries, Reason: f.Reason,
+		})
+	data, err := event.Encode(e)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", e.Type, err)
+	}
+	err = c.Store.PutOutbox(ctx, []store.OutboxEvent{{Codebase: e.Codebase, Snapshot: e.Snapshot, Part: e.Part, Data: data}})
+	if err != nil {
+		return outage(err)
+	}
+	return nil
+}
+
+// parkedSet returns the paths that are parked at this stage with the content they have.
+func (c *core) parkedSet(ctx context.Context, id store.CodebaseID) (map[parkedKey]bool, error) {
+	failures, err := c.Store.Failures(ctx, id)
+	if err != nil {
+		return nil, outage(err)
+	}
+	set := map[parkedKey]bool{}
+	for _, f := range failures {
+		if f.Parked && f.Stage == c.stage {
+			set[parkedKey{merkle.QuotePath(f.Path), f.Content, f.Version}] = true
+		}
+	}
+	return set, nil
+}
+
+type parkedKey struct {
+	path    string
+	content merkle.Hash
+	version string
+}
+
+func (c *core) report(e event.Event, done, reused, units int) {
+	if c.Observer != nil {
+		c.Observer.Processed(e.Codebase, e.Snapshot, c.stage, done, reused, units)
+	}
+}
+
+// outageDelay is the first delay after an error of the store or the log, which is nobody's
+// fault and counts as no file's try.
+const outageDelay = 500 * time.Millisecond
+
+func outage(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &bus.Retry{After: outageDelay, Err: err}
+}
