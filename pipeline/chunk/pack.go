@@ -1,0 +1,155 @@
+package chunk
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"hash/fnv"
+
+	"github.com/freshet/freshet/store"
+)
+
+// The sizes that decide about chunks. A chunk of 25 to 60 lines is what embeds well.
+const (
+	// maxBytes and maxLines bound a chunk; what fits into them is never split.
+	maxBytes = 4000
+	maxLines = 100
+	// targetBytes bounds a chunk made of several small neighbours.
+	targetBytes = 1500
+	// standBytes and standLines are from when on an item stands alone, so that an edit
+	// changes its chunk and not how its neighbours are joined.
+	standBytes = 700
+	standLines = 25
+	// tinyBytes is up to when an item is joined with a neighbour of any size.
+	tinyBytes = 200
+	// breakOneIn is how often, of small neighbours, one begins a chunk before the target
+	// is reached. It is chosen by the text of its first line, so that after an edit the
+	// same chunks begin again soon (as in content-defined chunking).
+	breakOneIn = 4
+)
+
+// item is a span that is not split any more: whole lines, or a part of one overlong line.
+type item struct {
+	start, end  uint32
+	first, end1 int // lines [first, end1)
+	// crumb is where the item stands, group where the thing stands that it is part of.
+	crumb, group string
+}
+
+func (i item) bytes() int   { return int(i.end - i.start) }
+func (i item) lines() int   { return i.end1 - i.first }
+func (i item) tiny() bool   { return i.bytes() <= tinyBytes }
+func (i item) stands() bool { return i.bytes() >= standBytes || i.lines() >= standLines }
+
+func fits(bytes, lines int) bool { return bytes <= maxBytes && lines <= maxLines }
+
+// bunch is a chunk in the making: adjacent items, and the largest of them, which names it.
+type bunch struct {
+	item
+	largest item
+}
+
+func (b bunch) with(next item) bunch {
+	b.end, b.end1 = next.end, next.end1
+	if next.bytes() > b.largest.bytes() {
+		b.largest = next
+	}
+	if next.group != b.group {
+		b.group = b.largest.group
+	}
+	return b
+}
+
+// breadcrumb is the crumb of the item that makes up most of the bunch, or else that of
+// what its items are part of.
+func (b bunch) breadcrumb() string {
+	if 10*b.largest.bytes() >= 6*b.bytes() {
+		return b.largest.crumb
+	}
+	return b.group
+}
+
+// pack joins small neighbours of items, which cover the content in order, into chunks.
+func pack(content []byte, items []item) []store.Chunk {
+	var bunches []bunch
+	for _, next := range items {
+		last := len(bunches) - 1
+		switch {
+		case last >= 0 && joins(content, bunches[last], next):
+			bunches[last] = bunches[last].with(next)
+		case last > 0 && leftOver(bunches[last-1], bunches[last], next):
+			bunches[last-1] = bunches[last-1].with(bunches[last].largest.spanning(bunches[last].item))
+			bunches[last] = bunch{item: next, largest: next}
+		default:
+			bunches = append(bunches, bunch{item: next, largest: next})
+		}
+	}
+	if last := len(bunches) - 1; last > 0 && leftOver(bunches[last-1], bunches[last], item{group: "\x00"}) {
+		bunches[last-1] = bunches[last-1].with(bunches[last].largest.spanning(bunches[last].item))
+		bunches = bunches[:last]
+	}
+	return chunksOf(content, bunches)
+}
+
+// spanning is i with the span of all.
+func (i item) spanning(all item) item {
+	i.start, i.end, i.first, i.end1 = all.start, all.end, all.first, all.end1
+	return i
+}
+
+// joins decides whether next continues b.
+func joins(content []byte, b bunch, next item) bool {
+	bytes, lines := b.bytes()+next.bytes(), next.end1-b.first
+	if !fits(bytes, lines) {
+		return false
+	}
+	switch {
+	case b.tiny():
+		return b.group == next.group || next.crumb == b.crumb || b.group == "" || next.tiny()
+	case b.group != next.group, b.stands() && !b.grown(), next.stands(), bytes > targetBytes:
+		return false
+	case b.bytes() >= targetBytes/2 && startsChunk(content[next.start:next.end]):
+		return false
+	}
+	return true
+}
+
+// grown reports whether b became large by joining small items.
+func (b bunch) grown() bool { return !b.largest.stands() }
+
+// leftOver decides whether the tiny bunch b, which next does not continue, is joined to
+// the chunk before it: the closing brace of a class, the last line of a file.
+func leftOver(before, b bunch, next item) bool {
+	return b.tiny() && b.group != next.group && fits(before.bytes()+b.bytes(), b.end1-before.first)
+}
+
+// startsChunk picks one text in breakOneIn by its first line.
+func startsChunk(text []byte) bool {
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	h := fnv.New32a()
+	h.Write(text)
+	return h.Sum32()%breakOneIn == 0
+}
+
+func chunksOf(content []byte, bunches []bunch) []store.Chunk {
+	if len(bunches) == 0 {
+		return nil
+	}
+	chunks := make([]store.Chunk, len(bunches))
+	h := sha256.New()
+	for i, b := range bunches {
+		c := &chunks[i]
+		c.Start, c.End = b.start, b.end
+		c.StartLine, c.EndLine = uint32(b.first)+1, uint32(b.end1)
+		c.Breadcrumb = b.breadcrumb()
+		h.Reset()
+		if c.Breadcrumb != "" {
+			h.Write([]byte(c.Breadcrumb))
+			h.Write([]byte{'\n'})
+		}
+		h.Write(content[c.Start:c.End])
+		h.Sum(c.TextHash[:0])
+	}
+	return chunks
+}
