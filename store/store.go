@@ -135,41 +135,47 @@ type Seal struct {
 // unless it says otherwise.
 type Writer interface {
 	// Register adds a codebase; ID, Name, Root and Identity are the caller's. Registering
-	// a root that is registered returns that codebase.
+	// a root that is registered returns that codebase; another root under an ID that is
+	// taken is ErrConflict.
 	Register(ctx context.Context, c Codebase) (Codebase, error)
 	// SetIdentity records that another directory now stands at the codebase's root.
 	SetIdentity(ctx context.Context, id CodebaseID, identity RootIdentity) error
 	// SetFailure records why indexing failed, or with "" that it did not.
 	SetFailure(ctx context.Context, id CodebaseID, reason string) error
 	// Clear removes a codebase with all its rows; contents that nothing else reaches go
-	// with the next Collect.
+	// with the next Collect. Events it committed stay in the outbox until published.
 	Clear(ctx context.Context, id CodebaseID) error
 
-	// PutContents stores contents ahead of the snapshot that will name them.
+	// PutContents stores contents ahead of the snapshot that will name them. It returns
+	// ErrChecksum when one does not have its hash.
 	PutContents(ctx context.Context, contents []Content) error
 	// PutStats changes stat entries without a change of the tree.
 	PutStats(ctx context.Context, id CodebaseID, upserts []StatEntry, removes []string) error
 	// Open opens a snapshot. It returns ErrConflict when Number is not the next one and
 	// ErrAwaitingSeal when the predecessor is neither sealed full nor abandoned. Opening
-	// the same number with the same root and fingerprint again is a no-op.
+	// the same number with the same root and fingerprint again is a no-op. It returns
+	// ErrIncomplete when an upserted file has a content that is neither brought nor
+	// stored: bring it and open again. Removes come before upserts; a path that is
+	// upserted counts as changed even when its entry is equal to the one before.
 	Open(ctx context.Context, o Opening) (Snapshot, error)
 	// Abandon gives up a snapshot that is not sealed full, so that the next may be opened.
-	// One that was sealed at LevelText stays readable.
+	// One that was sealed at LevelText stays readable. A full one is ErrConflict.
 	Abandon(ctx context.Context, id CodebaseID, number uint64) error
-	// PutSyntax stores syntaxes.
+	// PutSyntax stores syntaxes. A key that exists keeps what it has.
 	PutSyntax(ctx context.Context, records []SyntaxRecord) error
-	// PutVectors stores vectors, and marks the keys all of whose chunks now have one.
+	// PutVectors stores vectors, and marks those keys of done all of whose chunks now have
+	// one. A vector that exists stays as it is.
 	PutVectors(ctx context.Context, embedding string, vectors []VectorRecord, done []SyntaxKey) error
 	// PutSegment stores a segment. It is not idempotent: each call makes a segment, and
 	// one that no snapshot names goes with the next Collect.
 	PutSegment(ctx context.Context, id CodebaseID, files, chunks int, data []byte) (SegmentID, error)
 	// Seal makes a snapshot readable at a level and current. A reader sees all of it or
 	// none. Sealing at a level already reached is a no-op. Sealing a number below the
-	// current one returns ErrConflict.
+	// current one, or an abandoned one, returns ErrConflict.
 	Seal(ctx context.Context, s Seal) error
 	// ReplaceSegments swaps segments of a sealed snapshot for one list that holds the
 	// same files, after a merge. It returns ErrConflict when the snapshot's list is not
-	// old any more.
+	// old any more, and nil when it is new already.
 	ReplaceSegments(ctx context.Context, id CodebaseID, number uint64, old, new []SegmentID) error
 	// SetCurrent serves another retained, sealed snapshot: the way back.
 	SetCurrent(ctx context.Context, id CodebaseID, number uint64) error
@@ -185,7 +191,8 @@ type Writer interface {
 
 	// PutOutbox commits events that accompany no other rows.
 	PutOutbox(ctx context.Context, events []OutboxEvent) error
-	// MarkPublished takes events out of the outbox and moves the log position.
+	// MarkPublished takes events out of the outbox and moves the log position: forwards
+	// within an incarnation, anywhere in another.
 	MarkPublished(ctx context.Context, events []OutboxEvent, at LogPosition) error
 	// SetLogPosition records the incarnation and sequence of the log.
 	SetLogPosition(ctx context.Context, at LogPosition) error
@@ -195,15 +202,21 @@ type Writer interface {
 	Collect(ctx context.Context, r Retention) (Collected, error)
 }
 
+// CollectGrace is how long Collect keeps a content or segment that no snapshot names: it
+// may have been put ahead of the snapshot that will.
+const CollectGrace = time.Hour
+
 // Retention says what Collect keeps of every codebase: the current and the latest
-// snapshot, pinned ones, the newest Keep, and those sealed after Since.
+// snapshot, the base of the latest while it is not full, the newest full one, pinned ones,
+// the newest Keep, and those sealed after Since (the zero Since keeps none).
 type Retention struct {
 	Keep   int
 	Since  time.Time
 	DryRun bool
 }
 
-// Collected counts what Collect removed, or would remove.
+// Collected counts what Collect removed, or would remove. Bytes are those of contents,
+// uncompressed, and of segments.
 type Collected struct {
 	Snapshots int   `json:"snapshots"`
 	Contents  int   `json:"contents"`

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/freshet/freshet/sync/merkle"
@@ -9,6 +11,19 @@ import (
 // CodebaseID names a codebase for ever. It is made of the characters [a-z0-9] only, so
 // that it may stand in a subject of the event log.
 type CodebaseID string
+
+// ValidCodebaseID returns an error when id is empty or has another character.
+func ValidCodebaseID(id CodebaseID) error {
+	if id == "" {
+		return errors.New("codebase id is empty")
+	}
+	for _, c := range []byte(id) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return fmt.Errorf("codebase id %q has a character outside a-z and 0-9", id)
+		}
+	}
+	return nil
+}
 
 // Codebase is a registered root directory of the tenant.
 type Codebase struct {
@@ -176,6 +191,7 @@ const MaxTries = 5
 
 // Failure is the record of a file that a stage could not process. Its identity is
 // (Codebase, Path, Content, Stage, Version): another content or version starts at zero.
+// Version is Recipe.SyntaxVersion for StageChunk and EmbeddingRecipe.Key for StageEmbed.
 type Failure struct {
 	Codebase CodebaseID
 	Path     string
