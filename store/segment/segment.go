@@ -1,0 +1,91 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"sort"
+)
+
+// Segment reads a blob in place. It may be used from several goroutines, as long as the
+// bytes it was opened on stay valid.
+type Segment struct {
+	head header
+
+	files, chunks, definitions, nameOrder, strings, kinds []byte
+	termOffsets, terms, postingOffsets, postings          []byte
+	textOffsets, texts                                    []byte
+	vectors, signs, scales, has                           []byte
+}
+
+// Open checks the tables of a blob and returns a reader of it. It copies nothing: data
+// must not change or go away while the segment or a slice that it gave is in use. The
+// error wraps ErrCorrupt.
+func Open(data []byte) (*Segment, error) {
+	head, err := parseHeader(data)
+	if err != nil {
+		return nil, fmt.Errorf("open segment: %w", err)
+	}
+	s := &Segment{head: *head}
+	for i, part := range []*[]byte{
+		&s.files, &s.chunks, &s.definitions, &s.nameOrder, &s.strings, &s.kinds, &s.termOffsets, &s.terms,
+		&s.postingOffsets, &s.postings, &s.textOffsets, &s.texts, &s.vectors, &s.signs, &s.scales, &s.has,
+	} {
+		end := head.offsets[i] + head.lengths[i]
+		*part = data[head.offsets[i]:end:end]
+	}
+	if err := s.validate(); err != nil {
+		return nil, fmt.Errorf("open segment: %w: %w", ErrCorrupt, err)
+	}
+	return s, nil
+}
+
+// Files returns the number of files.
+func (s *Segment) Files() int { return int(s.head.files) }
+
+// Chunks returns the number of chunks.
+func (s *Segment) Chunks() int { return int(s.head.chunks) }
+
+// Definitions returns the number of definitions.
+func (s *Segment) Definitions() int { return int(s.head.definitions) }
+
+// Terms returns the number of distinct terms.
+func (s *Segment) Terms() int { return int(s.head.terms) }
+
+// Dimension returns the dimension that the builder was given.
+func (s *Segment) Dimension() int { return int(s.head.dimension) }
+
+// Tokens returns the sums over all chunks of the words of their texts, of their files'
+// paths, and of the names that they define.
+func (s *Segment) Tokens() (body, path, names uint64) {
+	return s.head.bodyTokens, s.head.pathTokens, s.head.nameTokens
+}
+
+// Lookup returns the lists of a term, which are empty when the segment does not have it.
+func (s *Segment) Lookup(term string) Term {
+	key := []byte(term)
+	n := s.Terms()
+	i := sort.Search(n, func(i int) bool { return bytes.Compare(s.term(i), key) >= 0 })
+	if i == n || !bytes.Equal(s.term(i), key) {
+		return Term{}
+	}
+	data := s.postings[number(s.postingOffsets, i):number(s.postingOffsets, i+1)]
+	return parseTerm(data, s.Chunks(), s.Files(), s.Definitions())
+}
+
+func (s *Segment) term(i int) []byte {
+	return s.terms[number(s.termOffsets, i):number(s.termOffsets, i+1)]
+}
+
+// number returns the i-th 32-bit number of a table.
+func number(table []byte, i int) uint32 { return binary.LittleEndian.Uint32(table[4*i:]) }
+
+// field returns the i-th 32-bit number of a record.
+func field(table []byte, size, record, i int) uint32 {
+	return binary.LittleEndian.Uint32(table[record*size+4*i:])
+}
+
+func (s *Segment) str(table []byte, size, record, i int) []byte {
+	offset := field(table, size, record, i)
+	return s.strings[offset : offset+field(table, size, record, i+1)]
+}
