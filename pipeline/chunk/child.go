@@ -1,0 +1,92 @@
+package chunk
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/freshet/freshet/store"
+)
+
+// Limits of a child process.
+const (
+	childMemory     = 2 << 30 // bytes of data
+	childSoftMemory = 512 << 20
+	childCPU        = 30 * time.Second // for one content
+	exitCPU         = 124
+)
+
+// ServeChild is the loop of a child process: it reads requests from r and writes replies
+// to w until r ends, and returns nil then. It limits the memory and the CPU time of this
+// process, makes it end with its parent, and ignores interrupts, which are for the parent
+// to handle: call it in a process that does nothing else.
+func ServeChild(r io.Reader, w io.Writer) error {
+	runtime.GOMAXPROCS(1)
+	debug.SetMemoryLimit(childSoftMemory)
+	debug.SetGCPercent(200)
+	signal.Ignore(os.Interrupt)
+	if err := endWithParent(); err != nil {
+		return fmt.Errorf("tie the child to its parent: %w", err)
+	}
+	if err := limitMemory(childMemory); err != nil {
+		return fmt.Errorf("limit the child's memory: %w", err)
+	}
+	expired := make(chan os.Signal, 1)
+	signal.Notify(expired, syscall.SIGXCPU)
+	defer signal.Stop(expired)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-expired:
+			fmt.Fprintln(os.Stderr, "CPU time used up")
+			os.Exit(exitCPU)
+		case <-done:
+		}
+	}()
+	return serve(r, w)
+}
+
+// serve says hello and answers requests until r ends.
+func serve(r io.Reader, w io.Writer) error {
+	c := newCutter(0)
+	defer c.close()
+	in := bufio.NewReaderSize(r, 64<<10)
+	if err := writeFrame(w, []byte(greeting())); err != nil {
+		return err
+	}
+	var reply []byte
+	for {
+		request, err := readFrame(in, maxRequest)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := allowCPU(childCPU); err != nil {
+			return fmt.Errorf("limit the child's CPU time: %w", err)
+		}
+		language, content, err := decodeRequest(request)
+		if err != nil {
+			return err
+		}
+		s, err := c.cut(context.Background(), language, content)
+		if err != nil {
+			reply = append(append(reply[:0], replyGaveUp), err.Error()...)
+		} else {
+			reply = store.AppendSyntax(append(reply[:0], replySyntax), s)
+		}
+		if err := writeFrame(w, reply); err != nil {
+			return err
+		}
+	}
+}

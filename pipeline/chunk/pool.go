@@ -1,0 +1,202 @@
+package chunk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/freshet/freshet/store"
+)
+
+// ErrPoolClosed is returned by Pool.Cut after Close.
+var ErrPoolClosed = errors.New("chunk pool is closed")
+
+// Options configure a Pool. Command is needed; the zero value of the rest works.
+type Options struct {
+	// Command starts a child: a program that calls ServeChild with its standard input and
+	// output, and its arguments. The binary usually executes itself.
+	Command []string
+	// Env is the environment of a child; nil means that of this process.
+	Env []string
+	// Children is how many contents are parsed at once; 0 means GOMAXPROCS.
+	Children int
+	// Timeout is how long a child may take for a content, or for its start, before it is
+	// killed; 0 means 10 s. A parse gives up by itself after 2 s.
+	Timeout time.Duration
+	// Log is told of children that died; nil means discard.
+	Log *slog.Logger
+}
+
+// ChildDied is the error of a content that killed its child, made it hang or made its
+// parser give up. It speaks of the content, not of the machine: the caller counts it as a
+// try, and cuts the content with Quarantine when it comes again.
+type ChildDied struct {
+	Language string
+	Size     int
+	// Reason is what happened: how the process ended, or why the parser gave up.
+	Reason string
+	// Stderr is the end of what the child wrote to its standard error.
+	Stderr string
+}
+
+// Error names the language, the size and the reason.
+func (e *ChildDied) Error() string {
+	text := fmt.Sprintf("parser of %s failed on %d bytes: %s", e.Language, e.Size, e.Reason)
+	if e.Stderr != "" {
+		text += ": " + e.Stderr
+	}
+	return text
+}
+
+// Pool cuts contents in warm child processes of its own, so that a content that crashes
+// or hangs a parser costs only itself. It may be used from several goroutines. A child is
+// started when one is needed and none is idle, and ends with the pool.
+type Pool struct {
+	opts Options
+	// slots holds a token for each child that may run; an idle child waits in its token.
+	slots chan *child
+	done  chan struct{}
+	// languages are those that a child reads; the rest is cut in this process.
+	languages map[string]bool
+
+	mu     sync.Mutex // guards closed
+	closed bool
+}
+
+// NewPool makes a pool. It starts no child.
+func NewPool(opts Options) (*Pool, error) {
+	if len(opts.Command) == 0 {
+		return nil, errors.New("chunk pool: no command to start a child")
+	}
+	if opts.Children <= 0 {
+		opts.Children = runtime.GOMAXPROCS(0)
+	}
+	if opts.Timeout <= 0 {
+		opts.Timeout = 10 * time.Second
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Pool{opts: opts, slots: make(chan *child, opts.Children), done: make(chan struct{}), languages: map[string]bool{}}
+	for range opts.Children {
+		p.slots <- nil
+	}
+	for _, l := range languages() {
+		p.languages[l.name] = true
+	}
+	return p, nil
+}
+
+// Cut cuts a content of a language, as the function Cut does, in a child. It waits for an
+// idle one. It returns a *ChildDied when it is the content's doing, ErrPoolClosed after
+// Close, the error of ctx when that ends first, and any other error when no child can be
+// started, which says nothing about the content.
+func (p *Pool) Cut(ctx context.Context, language string, content []byte) (store.Syntax, error) {
+	if len(content) > MaxBytes || !p.languages[language] {
+		return Fallback(content), nil
+	}
+	var c *child
+	select {
+	case c = <-p.slots:
+	case <-p.done:
+		return store.Syntax{}, ErrPoolClosed
+	case <-ctx.Done():
+		return store.Syntax{}, fmt.Errorf("wait for a chunk child: %w", ctx.Err())
+	}
+	defer func() { p.slots <- c }()
+	select {
+	case <-p.done:
+		return store.Syntax{}, ErrPoolClosed
+	default:
+	}
+	if c != nil && c.ended() { // it died while idle, by no content's fault
+		p.opts.Log.Warn("idle chunk child ended", "reason", c.stop())
+		c = nil
+	}
+	if c == nil {
+		started, err := startChild(p.opts.Command, p.opts.Env, p.opts.Timeout)
+		if err != nil {
+			return store.Syntax{}, err
+		}
+		c = started
+	}
+	s, err := p.exchange(ctx, c, language, content)
+	if err != nil {
+		c = nil
+	}
+	return s, err
+}
+
+// exchange sends a request to c and reads its reply. After an error c has ended.
+func (p *Pool) exchange(ctx context.Context, c *child, language string, content []byte) (store.Syntax, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Timeout, errTimeout)
+	defer cancel()
+	unwatch := context.AfterFunc(ctx, c.kill)
+	reply, err := c.ask(encodeRequest(language, content))
+	if !unwatch() && err == nil {
+		err = errKilled // the reply came, but the child may be dead
+	}
+	died := &ChildDied{Language: language, Size: len(content)}
+	if err == nil {
+		s, gaveUp, err := decodeReply(reply)
+		if err == nil && gaveUp == "" {
+			return s, nil
+		}
+		died.Reason = gaveUp
+		if err != nil {
+			died.Reason = err.Error()
+		}
+		c.stop()
+		return store.Syntax{}, died
+	}
+	died.Reason, died.Stderr = c.stop(), c.stderr.String()
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTimeout):
+		died.Reason = fmt.Sprintf("no answer within %s", p.opts.Timeout)
+	case cause != nil:
+		return store.Syntax{}, fmt.Errorf("cut %s of %d bytes: %w", language, len(content), cause)
+	}
+	p.opts.Log.Warn("chunk child died", "language", language, "size", len(content), "reason", died.Reason)
+	return store.Syntax{}, died
+}
+
+var (
+	errTimeout = errors.New("the child took too long")
+	errKilled  = errors.New("the child was killed")
+)
+
+func decodeReply(reply []byte) (s store.Syntax, gaveUp string, err error) {
+	if len(reply) == 0 {
+		return s, "", errors.New("empty reply")
+	}
+	switch reply[0] {
+	case replySyntax:
+		s, err = store.DecodeSyntax(reply[1:])
+		return s, "", err
+	case replyGaveUp:
+		return s, "gave up: " + string(reply[1:]), nil
+	}
+	return s, "", fmt.Errorf("unknown reply %d", reply[0])
+}
+
+// Close ends the children and waits for them. Cuts under way end first; later ones return
+// ErrPoolClosed. It may be called twice.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	close(p.done)
+	for range p.opts.Children {
+		if c := <-p.slots; c != nil {
+			c.stop()
+		}
+	}
+	return nil
+}

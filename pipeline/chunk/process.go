@@ -1,0 +1,153 @@
+package chunk
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// child is a running child process. It is used by one goroutine, apart from kill.
+type child struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    io.ReadCloser
+	stderr *tail
+	exited chan struct{} // closed once the process was waited for
+	once   sync.Once
+}
+
+// startChild starts a process and waits, at most for timeout, until it says hello.
+func startChild(command, env []string, timeout time.Duration) (*child, error) {
+	c, err := spawn(command, env)
+	if err != nil {
+		return nil, fmt.Errorf("start chunk child %s: %w", command[0], err)
+	}
+	timer := time.AfterFunc(timeout, c.kill)
+	hello, err := readFrame(c.out, maxHello)
+	if !timer.Stop() && err == nil {
+		err = errTimeout
+	}
+	if err == nil && string(hello) != greeting() {
+		err = errOtherVersion
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start chunk child %s: %w (%s) %s", command[0], err, c.stop(), c.stderr)
+	}
+	return c, nil
+}
+
+// errOtherVersion is the start error of a child that would cut in another way: the
+// program on disk was replaced while this one runs.
+var errOtherVersion = errors.New("the program is of another version; restart this one")
+
+// maxHello bounds the first frame of a child.
+const maxHello = 1 << 10
+
+// greeting names all that a syntax depends on besides the content, on a child's first
+// frame.
+func greeting() string {
+	grammars := Grammars()
+	h := sha256.New()
+	for _, language := range slices.Sorted(maps.Keys(grammars)) {
+		fmt.Fprintf(h, "%q %q\n", language, grammars[language])
+	}
+	return fmt.Sprintf("freshet chunk child %s %x", Version, h.Sum(nil))
+}
+
+func spawn(command, env []string) (*child, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = env
+	c := &child{cmd: cmd, stderr: &tail{}, exited: make(chan struct{})}
+	cmd.Stderr = c.stderr
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		stdin.Close()
+		in.Close()
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, c.in, c.out = stdin, stdout, in, out
+	err = cmd.Start()
+	stdin.Close()
+	stdout.Close()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
+	}
+	go func() { // ends with the process; stop waits for it
+		cmd.Wait()
+		close(c.exited)
+	}()
+	return c, nil
+}
+
+// ask sends a request and reads the reply.
+func (c *child) ask(request []byte) ([]byte, error) {
+	if err := writeFrame(c.in, request); err != nil {
+		return nil, err
+	}
+	return readFrame(c.out, maxReply)
+}
+
+// kill ends the process at once. Requests under way fail.
+func (c *child) kill() { c.cmd.Process.Kill() }
+
+// ended reports whether the process has ended.
+func (c *child) ended() bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop ends the process, waits for it and says how it ended. It may be called twice.
+func (c *child) stop() string {
+	c.once.Do(func() {
+		c.in.Close()
+		c.out.Close()
+		c.kill()
+		<-c.exited
+	})
+	return c.cmd.ProcessState.String()
+}
+
+// maxTail is how much is kept of a child's standard error.
+const maxTail = 2 << 10
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex // guards kept
+	kept []byte
+}
+
+// Write never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p[max(0, len(p)-maxTail):]...)
+	if extra := len(t.kept) - maxTail; extra > 0 {
+		t.kept = append(t.kept[:0], t.kept[extra:]...)
+	}
+	return len(p), nil
+}
+
+// String is the text kept, trimmed.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "\uFFFD"))
+}
