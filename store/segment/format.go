@@ -14,11 +14,14 @@ var ErrCorrupt = errors.New("segment is corrupt")
 // must be divided over several segments.
 var ErrTooLarge = errors.New("segment is too large")
 
+// Version is the version of the format, and of what a builder makes of a file.
+const Version = 1
+
 const (
-	magic         = "frshseg\x01"
-	formatVersion = 1
-	alignment     = 8
-	headerSize    = len(magic) + 6*4 + 3*8 + sectionCount*16
+	magic = "frshseg\x01"
+
+	alignment  = 8
+	headerSize = len(magic) + 6*4 + 3*8 + sectionCount*16
 )
 
 // section numbers a part of the blob.
@@ -62,7 +65,7 @@ type header struct {
 
 func (h *header) append(dst []byte) []byte {
 	dst = append(dst, magic...)
-	for _, v := range []uint32{formatVersion, h.dimension, h.files, h.chunks, h.definitions, h.terms} {
+	for _, v := range []uint32{Version, h.dimension, h.files, h.chunks, h.definitions, h.terms} {
 		dst = binary.LittleEndian.AppendUint32(dst, v)
 	}
 	for _, v := range []uint64{h.bodyTokens, h.pathTokens, h.nameTokens} {
@@ -88,8 +91,8 @@ func parseHeader(data []byte) (*header, error) {
 		at += 8
 		return binary.LittleEndian.Uint64(data[at-8:])
 	}
-	if v := u32(); v != formatVersion {
-		return nil, fmt.Errorf("%w: format version %d, want %d", ErrCorrupt, v, formatVersion)
+	if v := u32(); v != Version {
+		return nil, fmt.Errorf("%w: format version %d, want %d", ErrCorrupt, v, Version)
 	}
 	h := &header{dimension: u32(), files: u32(), chunks: u32(), definitions: u32(), terms: u32(),
 		bodyTokens: u64(), pathTokens: u64(), nameTokens: u64()}
