@@ -1,0 +1,60 @@
+# freshet: see `make help`.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+GO           ?= go
+GOLANGCI     ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+STATICCHECK  ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME     ?= 20s
+KILLROUNDS   ?= 200
+BENCHREPO    ?= .
+TIMEOUT      ?= 25m
+
+.PHONY: help build install test check race lint fmt fuzz bench killloop histories clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build ./freshet
+	$(GO) build -trimpath -o freshet ./cmd/freshet
+
+install: ## install freshet into GOBIN
+	$(GO) install -trimpath ./cmd/freshet
+
+test: check ## check the sources and run every test with the race detector
+	$(GO) test -race -timeout $(TIMEOUT) ./...
+
+check: ## gofmt and go vet
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+
+race: test ## another name for test
+
+lint: ## staticcheck and the linters of .golangci.yml
+	$(STATICCHECK) ./...
+	$(GOLANGCI) run
+
+fmt: ## format the sources
+	gofmt -w $$(git ls-files '*.go')
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@set -euo pipefail; \
+	for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "== $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+bench: ## run the Go benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+killloop: ## the kill loop with KILLROUNDS rounds
+	$(GO) test -timeout 60m -run '^TestKillLoop$$' -v ./cmd/freshet -kill.rounds $(KILLROUNDS)
+
+histories: ## rewrite the digests of testdata/histories
+	$(GO) test -run '^TestHistories$$' ./pipeline/history -update
+
+clean: ## remove what build made
+	rm -f freshet
