@@ -1,5 +1,10 @@
-// Package search answers queries from sealed snapshots: the gate that decides whether a
-// snapshot may be read, and the one retrieval engine (words, vectors, symbols, fusion,
-// ranking) that every store shares. It reads through store.Reader and declares the query
-// embedder that it needs; it never writes.
+// Package search owns the query, the verdict and the one engine that scores, the same over
+// every store. An Engine answers from the segments of a sealed snapshot: words by BM25,
+// vectors by a scan of sign bits with an exact rerank, definitions by name, paths, and
+// regular expressions over the contents. What it counts (documents, frequencies, lengths)
+// is that of the snapshot's live chunks, so that a score does not depend on how the
+// snapshot is cut into segments.
+//
+// Package reference is its slow, obvious twin and defines what is right. Freshness is
+// proven elsewhere; CheckRecipe says which reads a recipe permits.
 package search

@@ -202,3 +202,8 @@ func (s *Segment) Definition(definition int) store.Definition {
 
 // ByName returns the i-th definition in the order of lower-cased names.
 func (s *Segment) ByName(i int) int { return int(number(s.nameOrder, i)) }
+
+// DefinitionStart returns the byte at which a definition begins.
+func (s *Segment) DefinitionStart(definition int) uint32 {
+	return field(s.definitions, definitionSize, definition, definitionStart)
+}

@@ -1,0 +1,138 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/lexical"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Source is the part of store.Reader that an engine reads from.
+type Source interface {
+	OpenSegment(ctx context.Context, id store.SegmentID) (store.Segment, error)
+	Content(ctx context.Context, h merkle.Hash) ([]byte, error)
+}
+
+// Options of an Engine.
+type Options struct {
+	// Oversample is how many chunks the text and the vectors propose each, 0 means 1,000.
+	Oversample int
+	// IdleSegments is how many segments stay open that no query is using, 0 means 256.
+	IdleSegments int
+	// RegexDeadline bounds the scan of a regular expression, 0 means two seconds.
+	RegexDeadline time.Duration
+	// Now is the clock of that deadline, nil means time.Now.
+	Now func() time.Time
+}
+
+// Engine answers queries from sealed snapshots. It may be used from several goroutines.
+type Engine struct {
+	source   Source
+	embedder QueryEmbedder
+	options  Options
+	cache    *cache
+	scratch  sync.Pool // of *scratch
+}
+
+// New returns an engine over a store. A nil embedder means that no query has a vector.
+func New(source Source, embedder QueryEmbedder, options Options) *Engine {
+	if options.Oversample <= 0 {
+		options.Oversample = 1000
+	}
+	if options.IdleSegments <= 0 {
+		options.IdleSegments = 256
+	}
+	if options.RegexDeadline <= 0 {
+		options.RegexDeadline = 2 * time.Second
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	return &Engine{
+		source: source, embedder: embedder, options: options,
+		cache:   &cache{source: source, idle: options.IdleSegments, open: map[store.SegmentID]*opened{}},
+		scratch: sync.Pool{New: func() any { return new(scratch) }},
+	}
+}
+
+// Close closes the cached segments. Queries under way finish; later ones fail with
+// store.ErrClosed. It may be called twice.
+func (e *Engine) Close() error { return e.cache.close() }
+
+// Search answers a query from a view. It does not look at the view's fingerprint: the
+// caller asks CheckRecipe first. A query that cannot be answered as it stands gives a
+// *BadQuery.
+func (e *Engine) Search(ctx context.Context, view store.View, q Query) (result Result, err error) {
+	q, err = q.prepare()
+	if err != nil {
+		return Result{}, err
+	}
+	segments, err := e.cache.acquire(ctx, view)
+	if err != nil {
+		return Result{}, fmt.Errorf("search snapshot %d of %s: %w", view.Snapshot.Number, view.Snapshot.Codebase, err)
+	}
+	defer func() { err = errors.Join(err, e.cache.release(segments)) }()
+	c := newCorpus(view, segments)
+	f, err := c.filter(q)
+	if err != nil {
+		return Result{}, err
+	}
+	r := &run{Engine: e, query: q, corpus: c, filtered: f, words: lexical.Analyze(q.Text)}
+	r.result.Considered = Considered{Files: c.fileCount, Chunks: c.liveCount, Removed: f.removed}
+	r.scratch = e.scratch.Get().(*scratch)
+	r.scratch.fit(c.files, c.chunks)
+	defer func() {
+		r.scratch.reset()
+		e.scratch.Put(r.scratch)
+	}()
+	if err := r.answer(ctx); err != nil {
+		return Result{}, err
+	}
+	return r.result, nil
+}
+
+// run is one query under way.
+type run struct {
+	*Engine
+	query    Query
+	words    lexical.Query
+	corpus   *corpus
+	filtered *filtered
+	scratch  *scratch
+	result   Result
+}
+
+func (r *run) answer(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch r.query.Mode {
+	case ModeSymbol:
+		r.symbols()
+	case ModePath:
+		return r.paths()
+	case ModeRegex:
+		return r.regex(ctx)
+	default:
+		return r.chunks(ctx)
+	}
+	return nil
+}
+
+func (r *run) warn(code, format string, arguments ...any) {
+	r.result.Warnings = append(r.result.Warnings, Warning{Code: code, Message: fmt.Sprintf(format, arguments...)})
+}
+
+// page sets the hits of the page and the total; it makes no more hits than are asked for.
+func page[T any](r *run, all []T, exact bool, hit func(T) Hit) {
+	r.result.Total, r.result.TotalExact = len(all), exact
+	from := min(r.query.Offset, len(all))
+	for _, item := range all[from:min(from+r.query.Limit, len(all))] {
+		r.result.Hits = append(r.result.Hits, hit(item))
+	}
+}
