@@ -1,0 +1,105 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/freshet/freshet/store"
+)
+
+// Open makes an empty store for a test and closes it when the test ends. The store must
+// take the time from now.
+type Open func(t *testing.T, now func() time.Time) store.Store
+
+// Features are what a backend can do beyond the interface; a nil field skips its tests.
+type Features struct {
+	// Reopen closes a store and opens it again over the same data.
+	Reopen func(t *testing.T, s store.Store, now func() time.Time) store.Store
+}
+
+// RowCounter is implemented by stores that count the rows they write, so that the cost of
+// an edit can be tested by counting.
+type RowCounter interface {
+	// RowsWritten counts rows inserted, changed and deleted since the store was opened.
+	RowsWritten() int64
+}
+
+// Run runs the suite.
+func Run(t *testing.T, open Open, f Features) {
+	tests := []struct {
+		name string
+		test func(t *testing.T, e *env)
+	}{
+		{"Codebases", testCodebases},
+		{"RegisterTwice", testRegisterTwice},
+		{"Clear", testClear},
+		{"ClearKeepsEvents", testClearKeepsEvents},
+		{"UnknownCodebase", testUnknownCodebase},
+		{"UnknownSnapshot", testUnknownSnapshot},
+		{"Contents", testContents},
+		{"ContentsOfEverySize", testContentsOfEverySize},
+		{"ContentWithAnotherHash", testContentWithAnotherHash},
+		{"Syntax", testSyntax},
+		{"Vectors", testVectors},
+		{"EmbeddedNeedsEveryVector", testEmbeddedNeedsEveryVector},
+		{"Open", testOpen},
+		{"OpenRefuses", testOpenRefuses},
+		{"OpenTwice", testOpenTwice},
+		{"OpenNeedsContents", testOpenNeedsContents},
+		{"OpenIsAtomic", testOpenIsAtomic},
+		{"Abandon", testAbandon},
+		{"Base", testBase},
+		{"ManifestIntervals", testManifestIntervals},
+		{"ManifestOddPaths", testManifestOddPaths},
+		{"ManifestStopsEarly", testManifestStopsEarly},
+		{"Delta", testDelta},
+		{"DeltaAfterAbandoned", testDeltaAfterAbandoned},
+		{"Stats", testStats},
+		{"Pending", testPending},
+		{"PendingOfRebuild", testPendingOfRebuild},
+		{"PendingParked", testPendingParked},
+		{"Failures", testFailures},
+		{"NewContentResetsTries", testNewContentResetsTries},
+		{"ForgetFailures", testForgetFailures},
+		{"SealTextThenFull", testSealTextThenFull},
+		{"SealRefuses", testSealRefuses},
+		{"SealIsAtomic", testSealIsAtomic},
+		{"DeadFilesByAge", testDeadFilesByAge},
+		{"ReplaceSegments", testReplaceSegments},
+		{"Segments", testSegments},
+		{"SetCurrent", testSetCurrent},
+		{"OutboxOrder", testOutboxOrder},
+		{"LogPosition", testLogPosition},
+		{"CollectRetention", testCollectRetention},
+		{"CollectReachability", testCollectReachability},
+		{"CollectGrace", testCollectGrace},
+		{"CollectSharedContents", testCollectSharedContents},
+		{"CollectVectors", testCollectVectors},
+		{"CollectKeepsDelta", testCollectKeepsDelta},
+		{"CollectDryRun", testCollectDryRun},
+		{"CollectFailures", testCollectFailures},
+		{"Usage", testUsage},
+		{"ReturnedValuesAreTheCallers", testReturnedValuesAreTheCallers},
+		{"CanceledContext", testCanceledContext},
+		{"Closed", testClosed},
+		{"ReadersSeeWholeSnapshots", testReadersSeeWholeSnapshots},
+		{"RowsWrittenPerEdit", testRowsWrittenPerEdit},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.test(t, newEnv(t, open))
+		})
+	}
+	t.Run("Reopen", func(t *testing.T) {
+		if f.Reopen == nil {
+			t.Skip("the store does not outlive its process")
+		}
+		t.Parallel()
+		testReopen(t, newEnv(t, open), f)
+	})
+	t.Run("Model", func(t *testing.T) {
+		t.Parallel()
+		testModel(t, open)
+	})
+}
