@@ -9,19 +9,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
 // Cutter turns a content into its syntax; chunk.Pool is one. When the content itself
-// killed or hung its parser, the error satisfies errors.Is(err, ErrPoison).
+// killed or hung its parser, the error is a *chunk.ChildDied.
 type Cutter interface {
 	Cut(ctx context.Context, language string, content []byte) (store.Syntax, error)
 }
-
-// ErrPoison is wrapped by the error of a Cutter whose parser died of a content.
-var ErrPoison = errors.New("content killed its parser")
 
 // ChunkerOptions are what a Chunker needs beside Deps.
 type ChunkerOptions struct {
@@ -156,11 +154,12 @@ func (c *Chunker) cutOne(ctx context.Context, f event.File) (store.Syntax, error
 		return store.Syntax{}, err
 	}
 	syntax, err := c.opts.Cutter.Cut(ctx, f.Language, content)
-	if errors.Is(err, ErrPoison) {
+	var died *chunk.ChildDied
+	if errors.As(err, &died) {
 		// A parser can also be killed from outside: only a second death convicts.
 		syntax, err = c.opts.Cutter.Cut(ctx, f.Language, content)
 	}
-	if errors.Is(err, ErrPoison) && ctx.Err() == nil {
+	if errors.As(err, &died) && ctx.Err() == nil {
 		c.Log.Warn("content quarantined", "path", f.Path, "content", f.Content.Short(), "language", f.Language, "error", err)
 		return c.opts.Quarantine(content), nil
 	}

@@ -1,0 +1,251 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/embedding"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Announcer publishes events that were committed to the outbox; outbox.Pump is one.
+type Announcer interface {
+	Flush(ctx context.Context) error
+}
+
+// Options are what a Sealer needs beside the store.
+type Options struct {
+	Outbox Announcer
+	Recipe store.Recipe
+	// Paths gives the vector of a path's words; nil when the provider is remote.
+	Paths embedding.PathEmbedder
+	// Fallback cuts a content by lines, for files without syntax.
+	Fallback func(content []byte) store.Syntax
+	// TextThreshold is how many files must be pending for a snapshot to be sealed at
+	// LevelText before it is full; 0 means 500, negative never.
+	TextThreshold int
+	// Builders is the most segments built at once, 0 means 2.
+	Builders int
+	// OnSealed is told of every seal after it is durable. It must not block.
+	OnSealed func(store.Snapshot)
+	Now      func() time.Time // nil means time.Now
+	Log      *slog.Logger     // nil means discard
+}
+
+// Sealer is the apply stage.
+type Sealer struct {
+	store       store.Store
+	opts        Options
+	fingerprint store.Fingerprint
+
+	mu     sync.Mutex // guards tracks, and is held while a codebase is sealed
+	tracks map[store.CodebaseID]*track
+}
+
+// track is the work that a snapshot still lacks, by path.
+type track struct {
+	number    uint64
+	remaining map[string]merkle.Hash
+}
+
+// New returns a sealer.
+func New(s store.Store, opts Options) *Sealer {
+	if opts.TextThreshold == 0 {
+		opts.TextThreshold = 500
+	}
+	if opts.Builders == 0 {
+		opts.Builders = 2
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.OnSealed == nil {
+		opts.OnSealed = func(store.Snapshot) {}
+	}
+	return &Sealer{
+		store: s, opts: opts, fingerprint: opts.Recipe.Fingerprint(),
+		tracks: map[store.CodebaseID]*track{},
+	}
+}
+
+// Consumer is the durable consumer whose deliveries Handle takes.
+func (s *Sealer) Consumer() bus.Consumer {
+	return bus.Consumer{
+		Name: "apply", Workers: 1,
+		Lanes: []bus.Lane{bus.LaneSync, bus.LaneEmbed, bus.LaneApply},
+	}
+}
+
+// Handle processes one event: it crosses off what the event finished, and seals when
+// nothing is left.
+func (s *Sealer) Handle(ctx context.Context, d bus.Delivery) error {
+	e, err := event.Decode(d.Data)
+	if err != nil {
+		return &bus.Drop{Err: fmt.Errorf("decode message %d: %w", d.Sequence, err)}
+	}
+	switch e.Type {
+	case event.SnapshotOpened:
+		return s.advance(ctx, e.Codebase, e.Snapshot, nil)
+	case event.FilesEmbedded:
+		return s.advance(ctx, e.Codebase, e.Snapshot, e.Processed.Files)
+	case event.FileParked:
+		return s.advance(ctx, e.Codebase, e.Snapshot, []event.File{{Path: e.Parked.Path, Content: e.Parked.Content}})
+	}
+	return nil
+}
+
+// Advance seals the snapshot that awaits sealing if nothing is left of its work. It is
+// the reconciliation that needs no event.
+func (s *Sealer) Advance(ctx context.Context, id store.CodebaseID) error {
+	s.mu.Lock()
+	delete(s.tracks, id)
+	s.mu.Unlock()
+	codebase, err := s.store.Codebase(ctx, id)
+	if err != nil {
+		return fmt.Errorf("advance %s: %w", id, err)
+	}
+	return s.advance(ctx, id, codebase.Latest, nil)
+}
+
+func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64, finished []event.File) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snapshot, err := s.awaiting(ctx, id, number)
+	if err != nil {
+		return err
+	}
+	t := s.tracks[id]
+	if t == nil || t.number != number {
+		if t, err = s.follow(ctx, snapshot); err != nil {
+			return err
+		}
+	}
+	for _, f := range finished {
+		path, err := merkle.UnquotePath(f.Path)
+		if err != nil {
+			return &bus.Drop{Err: err}
+		}
+		if t.remaining[path] == f.Content {
+			delete(t.remaining, path)
+		}
+	}
+	if len(t.remaining) > 0 {
+		return nil
+	}
+	if t, err = s.follow(ctx, snapshot); err != nil || len(t.remaining) > 0 {
+		return err
+	}
+	delete(s.tracks, id)
+	return s.sealAt(ctx, snapshot, store.LevelFull)
+}
+
+// awaiting returns the snapshot if it is the one that awaits sealing, else ErrObsolete.
+func (s *Sealer) awaiting(ctx context.Context, id store.CodebaseID, number uint64) (store.Snapshot, error) {
+	codebase, err := s.store.Codebase(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || (err == nil && codebase.Latest != number) || number == 0 {
+		return store.Snapshot{}, bus.ErrObsolete
+	}
+	if err != nil {
+		return store.Snapshot{}, outage(err)
+	}
+	snapshot, err := s.store.Snapshot(ctx, id, number)
+	if err != nil {
+		return store.Snapshot{}, outage(err)
+	}
+	if snapshot.Level == store.LevelFull || snapshot.Abandoned || snapshot.Fingerprint != s.fingerprint {
+		return store.Snapshot{}, bus.ErrObsolete
+	}
+	return snapshot, nil
+}
+
+// follow reads from the store what a snapshot lacks. A snapshot that lacks much is sealed
+// at LevelText at once, so that it can be searched by its words meanwhile.
+func (s *Sealer) follow(ctx context.Context, snapshot store.Snapshot) (*track, error) {
+	pending, err := s.store.Pending(ctx, snapshot.Codebase, snapshot.Number, s.opts.Recipe)
+	if err != nil {
+		return nil, outage(err)
+	}
+	t := &track{number: snapshot.Number, remaining: make(map[string]merkle.Hash, len(pending))}
+	for _, p := range pending {
+		t.remaining[p.Path] = p.Content
+	}
+	if s.opts.TextThreshold > 0 && len(pending) >= s.opts.TextThreshold && snapshot.Level < store.LevelText && s.worthText(ctx, snapshot) {
+		if err := s.sealAt(ctx, snapshot, store.LevelText); err != nil {
+			return nil, err
+		}
+	}
+	s.tracks[snapshot.Codebase] = t
+	return t, nil
+}
+
+// worthText reports whether serving the words of a snapshot early is better than serving
+// the snapshot that is current: not while a full one of another recipe is still served.
+func (s *Sealer) worthText(ctx context.Context, snapshot store.Snapshot) bool {
+	codebase, err := s.store.Codebase(ctx, snapshot.Codebase)
+	if err != nil {
+		return false
+	}
+	return codebase.Current == 0 || !snapshot.Rebuild
+}
+
+func (s *Sealer) sealAt(ctx context.Context, snapshot store.Snapshot, level store.Level) error {
+	started := s.opts.Now()
+	seal, files, err := s.prepare(ctx, snapshot, level)
+	if err != nil {
+		return outage(fmt.Errorf("build segments of snapshot %d: %w", snapshot.Number, err))
+	}
+	sealed, err := s.event(ctx, snapshot, level, files)
+	if err != nil {
+		return err
+	}
+	seal.Events = []store.OutboxEvent{sealed}
+	if err := s.store.Seal(ctx, seal); err != nil {
+		return outage(fmt.Errorf("seal snapshot %d: %w", snapshot.Number, err))
+	}
+	snapshot.Level, snapshot.SealedAt = level, seal.At
+	s.opts.Log.Info("sealed", "codebase", snapshot.Codebase, "snapshot", snapshot.Number, "level", level.String(),
+		"files", snapshot.Files, "changed", files, "took", s.opts.Now().Sub(started))
+	s.opts.OnSealed(snapshot)
+	return outage(s.opts.Outbox.Flush(ctx))
+}
+
+func (s *Sealer) event(ctx context.Context, snapshot store.Snapshot, level store.Level, files int) (store.OutboxEvent, error) {
+	failures, err := s.store.Failures(ctx, snapshot.Codebase)
+	if err != nil {
+		return store.OutboxEvent{}, outage(err)
+	}
+	parked := 0
+	for _, f := range failures {
+		if f.Parked {
+			parked++
+		}
+	}
+	e := event.SealedAt(
+		event.Event{Codebase: snapshot.Codebase, Snapshot: snapshot.Number, Fingerprint: s.fingerprint, At: s.opts.Now()},
+		event.Sealed{Root: snapshot.Root, Level: level.String(), Files: files, Parked: parked})
+	data, err := event.Encode(e)
+	if err != nil {
+		return store.OutboxEvent{}, fmt.Errorf("encode %s: %w", e.Type, err)
+	}
+	return store.OutboxEvent{Codebase: e.Codebase, Snapshot: e.Snapshot, Part: e.Part, Data: data}, nil
+}
+
+// outageDelay is the delay after an error of the store or the log.
+const outageDelay = 500 * time.Millisecond
+
+func outage(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, bus.ErrObsolete) {
+		return err
+	}
+	return &bus.Retry{After: outageDelay, Err: err}
+}
