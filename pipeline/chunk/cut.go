@@ -90,6 +90,9 @@ func (c *cutter) cut(ctx context.Context, name string, content []byte) (store.Sy
 	if err != nil {
 		return store.Syntax{}, fmt.Errorf("parse %s of %d bytes: %w", name, len(content), err)
 	}
+	if l.refine != nil {
+		l.refine(content, &o)
+	}
 	return l.finish(indexLines(content), o), nil
 }
 

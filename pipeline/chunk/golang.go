@@ -16,7 +16,7 @@ func goLanguage() language {
 	fallback := parsed("Go", "go", "1", slashStyle.with(), golang.GetLanguage)
 	return language{
 		name: "Go", version: "goparser-go1.26+" + fallback.version, cut: store.CutGrammar,
-		style: fallback.style, typeWord: "type",
+		style: fallback.style, typeWord: "type", refine: ownGoMethods,
 		reader: func(deadline time.Duration) (reader, error) {
 			grammar, err := fallback.reader(deadline)
 			return goReader{grammar}, err
@@ -32,24 +32,22 @@ func (r goReader) read(ctx context.Context, content []byte) (outline, error) {
 	if o, ok := goOutline(content); ok {
 		return o, nil
 	}
-	o, err := r.grammar.read(ctx, content)
-	for i := range o.symbols {
-		ownMethod(content, &o.symbols[i])
-	}
-	return o, err
+	return r.grammar.read(ctx, content)
 }
 
-// ownMethod gives a method that the grammar found its receiver's type.
-func ownMethod(content []byte, s *symbol) {
-	if s.kind != "method" {
-		return
+// ownGoMethods gives the methods that the grammar found their receivers' types.
+func ownGoMethods(content []byte, o *outline) {
+	for i := range o.symbols {
+		s := &o.symbols[i]
+		if s.kind != "method" || s.owner != "" || s.nameAt < s.start {
+			continue
+		}
+		receiver := string(content[s.start:s.nameAt])
+		open, end := strings.Index(receiver, "("), strings.LastIndex(receiver, ")")
+		if open >= 0 && end > open {
+			s.ownBy(useName(strings.TrimSpace(receiver[open+1 : end])))
+		}
 	}
-	receiver := string(content[s.start:s.nameAt])
-	open, end := strings.Index(receiver, "("), strings.LastIndex(receiver, ")")
-	if open < 0 || end < open {
-		return
-	}
-	s.ownBy(useName(strings.TrimSpace(receiver[open+1 : end])))
 }
 
 func (s *symbol) ownBy(typeName string) {

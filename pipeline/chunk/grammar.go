@@ -21,19 +21,55 @@ const bindingVersion = "ts-20240827"
 // parsed is a language that is read by a tree-sitter grammar and the query of its name.
 // queryVersion changes whenever the query does.
 func parsed(name, queryFile, queryVersion string, style style, grammar func() *sitter.Language) language {
+	return keyworded(name, queryFile, queryVersion, style, nil, grammar)
+}
+
+// keyworded is a parsed language whose definitions or imports are calls by certain names:
+// keywords gives the capture name that each stands for, or "" for a word that is no call.
+func keyworded(name, queryFile, queryVersion string, style style, keywords map[string]string, grammar func() *sitter.Language) language {
 	return language{
 		name: name, version: bindingVersion + "." + queryVersion, cut: store.CutGrammar, style: style,
-		reader: func(deadline time.Duration) (reader, error) { return newGrammarReader(queryFile, deadline, grammar()) },
+		reader: func(deadline time.Duration) (reader, error) {
+			return newGrammarReader(queryFile, keywords, deadline, grammar())
+		},
 	}
 }
 
-// capture is what a captured node of a query stands for.
-type capture struct {
-	name  bool                // the name of the definition in the same match
+// role is what a captured node of a query stands for.
+type role struct {
+	part  string              // of the match: name, from, until, keyword, by.keyword or statement
 	use   store.ReferenceKind // a reference, whose text is the node's
 	kind  string              // a definition
 	plain bool
 	scope bool
+	upper bool // only if the name does not begin with a lower-case letter
+}
+
+// roleOf reads a capture's name:
+//
+//	function, class.plain    a definition, without a comment of its own
+//	scope.impl               a place that is no definition
+//	ref.call                 a reference of this kind
+//	ref.jsx                  a call, if the name begins with a capital or has a qualifier
+//	name                     the name of the definition in the same match
+//	from, until              where the text of the reference begins, and before what it ends
+//	keyword, by.keyword      a word, and the node whose role the language gives for it
+//	statement                what is kept together while it fits
+func roleOf(name string) role {
+	switch name {
+	case "name", "from", "until", "keyword", "by.keyword", "statement":
+		return role{part: name}
+	case "ref.jsx":
+		return role{use: store.RefCall, upper: true}
+	}
+	for kind := store.RefCall; kind <= store.RefInherit; kind++ {
+		if name == "ref."+kind.String() {
+			return role{use: kind}
+		}
+	}
+	kind, plain := strings.CutSuffix(name, ".plain")
+	kind, scope := strings.CutPrefix(kind, "scope.")
+	return role{kind: kind, plain: plain, scope: scope}
 }
 
 // grammarReader runs one query over each tree, so that the tree is walked inside C: a
@@ -43,11 +79,12 @@ type grammarReader struct {
 	parser   *sitter.Parser
 	query    *sitter.Query
 	cursor   *sitter.QueryCursor
-	captures []capture
+	roles    []role
+	keywords map[string]role
 	deadline time.Duration
 }
 
-func newGrammarReader(queryFile string, deadline time.Duration, grammar *sitter.Language) (*grammarReader, error) {
+func newGrammarReader(queryFile string, keywords map[string]string, deadline time.Duration, grammar *sitter.Language) (*grammarReader, error) {
 	text, err := queries.ReadFile("queries/" + queryFile + ".scm")
 	if err != nil {
 		return nil, fmt.Errorf("read query %s: %w", queryFile, err)
@@ -58,26 +95,14 @@ func newGrammarReader(queryFile string, deadline time.Duration, grammar *sitter.
 	}
 	r := &grammarReader{grammar: grammar, query: query, cursor: sitter.NewQueryCursor(), deadline: deadline}
 	for i := range query.CaptureCount() {
-		r.captures = append(r.captures, captureOf(query.CaptureNameForId(i)))
+		r.roles = append(r.roles, roleOf(query.CaptureNameForId(i)))
+	}
+	r.keywords = make(map[string]role, len(keywords))
+	for word, name := range keywords {
+		r.keywords[word] = roleOf(name)
 	}
 	r.renew()
 	return r, nil
-}
-
-// captureOf reads a capture's name: "name", a kind of reference, or a kind of definition
-// with ".plain" behind it if it has no comment, and "scope." before it if it is a place.
-func captureOf(name string) capture {
-	for kind := store.RefCall; kind <= store.RefInherit; kind++ {
-		if name == "ref."+kind.String() {
-			return capture{use: kind}
-		}
-	}
-	if name == "name" {
-		return capture{name: true}
-	}
-	kind, plain := strings.CutSuffix(name, ".plain")
-	kind, scope := strings.CutPrefix(kind, "scope.")
-	return capture{kind: kind, plain: plain, scope: scope}
 }
 
 // renew makes a new parser: one that gave up would begin the next content with the state
@@ -107,9 +132,9 @@ func (r *grammarReader) read(ctx context.Context, content []byte) (outline, erro
 		return outline{}, err
 	}
 	defer tree.Close()
-	root := tree.RootNode()
-	o := outline{statements: statements(root)}
 	text := string(content)
+	root := tree.RootNode()
+	o := outline{statements: statements(root, text)}
 	r.cursor.Exec(r.query, root)
 	for n := 0; ; n++ {
 		match, ok := r.cursor.NextMatch()
@@ -125,21 +150,42 @@ func (r *grammarReader) read(ctx context.Context, content []byte) (outline, erro
 
 // collect adds what one match says to the outline.
 func (r *grammarReader) collect(o *outline, text string, match *sitter.QueryMatch) {
-	var s symbol
-	for _, c := range match.Captures {
-		start, end := c.Node.StartByte(), c.Node.EndByte()
-		if end > uint32(len(text)) || start > end {
-			continue
+	var found [8]struct {
+		role role
+		span span
+	}
+	n := 0
+	s := symbol{rank: match.PatternIndex}
+	var from, until *span
+	var keyword role
+	for _, c := range match.Captures[:min(len(match.Captures), len(found))] {
+		f := &found[n]
+		f.role, f.span = r.roles[c.Index], nodeSpan(c.Node, text)
+		n++
+		switch f.role.part {
+		case "name":
+			s.name, s.nameAt = strings.Trim(text[f.span.start:f.span.end], "\"'`:"), f.span.start
+		case "from":
+			from = &f.span
+		case "until":
+			until = &f.span
+		case "keyword":
+			keyword = r.keywords[text[f.span.start:f.span.end]]
+		case "statement":
+			o.statements = append(o.statements, f.span)
 		}
-		switch what := r.captures[c.Index]; {
-		case what.name:
-			s.name, s.nameAt = strings.Trim(text[start:end], "\"'`:"), start
-		case what.use == store.RefImport:
-			o.uses = append(o.uses, use{name: importName(text[start:end]), kind: what.use, at: start})
-		case what.use != 0:
-			o.uses = append(o.uses, use{name: useName(text[start:end]), kind: what.use, at: start})
-		default:
-			s.span, s.kind, s.plain, s.scope = span{start, end}, what.kind, what.plain, what.scope
+	}
+	for _, f := range found[:n] {
+		if f.role.part == "by.keyword" {
+			if f.role = keyword; s.name != "" && f.role.use != 0 {
+				continue
+			}
+		}
+		switch {
+		case f.role.use != 0:
+			r.refer(o, text, f.role, f.span, from, until)
+		case f.role.kind != "":
+			s.span, s.kind, s.plain, s.scope = f.span, f.role.kind, f.role.plain, f.role.scope
 		}
 	}
 	if s.kind != "" && s.name != "" {
@@ -147,23 +193,68 @@ func (r *grammarReader) collect(o *outline, text string, match *sitter.QueryMatc
 	}
 }
 
-// importName is the text of an imported module without quotes, on one line.
+// refer adds a reference whose text is at, from the beginning of from to before until.
+func (r *grammarReader) refer(o *outline, text string, what role, at span, from, until *span) {
+	start, end := at.start, at.end
+	if from != nil && from.start < start {
+		start = from.start
+	}
+	if until != nil && until.start >= start {
+		end = until.start
+	}
+	name := text[start:end]
+	if what.use == store.RefImport {
+		name = importName(name)
+	} else {
+		name = useName(strings.TrimRight(name, "( \t\r\n"))
+	}
+	if what.upper && name != "" && name[0] >= 'a' && name[0] <= 'z' && !strings.Contains(name, ".") {
+		return
+	}
+	if _, ok := r.keywords[name]; ok && what.use == store.RefCall {
+		return
+	}
+	o.uses = append(o.uses, use{name: name, kind: what.use, at: at.start})
+}
+
+// importName is the text of an imported module without its keyword and quotes, on one
+// line.
 func importName(text string) string {
-	text = strings.Trim(strings.TrimSpace(text), "\"'`<>;")
-	if strings.ContainsAny(text, "\n") || len(text) > maxName {
+	text = strings.TrimPrefix(text, "import ")
+	text = strings.Trim(text, " \t\r\n\"'`<>();")
+	if strings.Contains(text, "\n") {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	if len(text) > maxName {
 		return ""
 	}
 	return text
 }
 
+// nodeSpan is the span of a node without the blanks that some grammars count to it.
+func nodeSpan(node *sitter.Node, text string) span {
+	end := min(node.EndByte(), uint32(len(text)))
+	start := min(node.StartByte(), end)
+	for start < end && isBlank(text[start]) {
+		start++
+	}
+	for end > start && isBlank(text[end-1]) {
+		end--
+	}
+	return span{start, end}
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
 // statements lists the nodes below the root.
-func statements(root *sitter.Node) []span {
+func statements(root *sitter.Node, text string) []span {
 	cursor := sitter.NewTreeCursor(root)
 	defer cursor.Close()
 	var spans []span
 	for ok := cursor.GoToFirstChild(); ok && len(spans) < maxTopLevel; ok = cursor.GoToNextSibling() {
-		node := cursor.CurrentNode()
-		spans = append(spans, span{node.StartByte(), node.EndByte()})
+		if s := nodeSpan(cursor.CurrentNode(), text); s.start < s.end {
+			spans = append(spans, s)
+		}
 	}
 	return spans
 }

@@ -21,6 +21,8 @@ type language struct {
 	reader func(deadline time.Duration) (reader, error)
 	// style is how the language writes comments.
 	style style
+	// refine, if set, corrects an outline by what the grammar does not say.
+	refine func(content []byte, o *outline)
 	// typeWord, if set, stands in breadcrumbs for struct, interface and type alike.
 	typeWord string
 }
@@ -63,6 +65,8 @@ type symbol struct {
 	span
 	name string
 	kind string
+	// rank decides which of several readings of one name is right: the lowest.
+	rank uint16
 	// nameAt is the offset of the name, which lies in the span.
 	nameAt uint32
 	// owner is what the definition belongs to when that does not enclose it, as a

@@ -15,6 +15,7 @@ func (l language) finish(lines lineIndex, o outline) store.Syntax {
 	units := l.units(lines, symbols, definitions, firsts, o.statements)
 	references := refer(lines, symbols, definitions, o.uses)
 	definitions = dropScopes(symbols, definitions, references)
+	references = distinct(references)
 	return store.Syntax{
 		Cut:         l.cut,
 		Chunks:      pack(lines.content, itemize(lines, units)),
@@ -74,7 +75,7 @@ func dropScopes(symbols []symbol, definitions []store.Definition, references []s
 }
 
 // normalize sorts symbols so that one stands before those it encloses, and keeps of
-// several with the same name at the same place the widest.
+// several readings of the name at one place the first, with the widest span.
 func normalize(symbols []symbol, size uint32) []symbol {
 	kept := symbols[:0]
 	widest := make(map[uint32]int, len(symbols))
@@ -83,9 +84,14 @@ func normalize(symbols []symbol, size uint32) []symbol {
 			continue
 		}
 		if i, ok := widest[s.nameAt]; ok {
-			if s.end-s.start > kept[i].end-kept[i].start {
-				kept[i].span = s.span
+			wider := s.span
+			if k := kept[i].span; k.end-k.start >= s.end-s.start {
+				wider = k
 			}
+			if s.rank < kept[i].rank {
+				kept[i] = s
+			}
+			kept[i].span = wider
 			continue
 		}
 		widest[s.nameAt] = len(kept)
@@ -113,8 +119,11 @@ func (l language) define(lines lineIndex, symbols []symbol) (definitions []store
 			open = open[:len(open)-1]
 		}
 		parent := int32(-1)
-		if len(open) > 0 {
-			parent = open[len(open)-1]
+		for j := len(open) - 1; j >= 0; j-- { // names of one declaration do not enclose each other
+			if symbols[open[j]].span != s.span {
+				parent = open[j]
+				break
+			}
 		}
 		open = append(open, int32(i))
 		first, last := lines.at(s.start), lines.lastOf(s.start, s.end)
@@ -162,7 +171,7 @@ func (l language) describe(lines lineIndex, s *symbol, d *store.Definition) {
 		return
 	}
 	start := s.start
-	for line, nameLine := lines.at(start), lines.at(s.nameAt); line < nameLine && l.style.isAttribute(lines.text(line)); {
+	for line, nameLine := lines.at(start), lines.at(s.nameAt); line < nameLine && l.style.isAbove(lines.text(line)); {
 		line++
 		start = lines.starts[line]
 	}
@@ -221,15 +230,19 @@ func (l language) units(lines lineIndex, symbols []symbol, definitions []store.D
 }
 
 // nest takes from the front of rest the units that lie in the lines [first, end) and puts
-// those inside another one below it. Units that overlap are cut off; of several with the
-// same lines the first with a name remains.
+// those inside another one below it. Where two overlap otherwise, one without a name ends
+// where the other begins, and else the other begins where the one ends. Of several with
+// the same lines the first with a name remains.
 func nest(rest *[]unit, first, end int) []unit {
 	var level []unit
 	for len(*rest) > 0 && (*rest)[0].first < end {
 		u := (*rest)[0]
+		if u.end > end {
+			(*rest)[0].first = end
+			return level
+		}
 		*rest = (*rest)[1:]
-		u.first, u.end = max(u.first, first), min(u.end, end)
-		if u.first >= u.end {
+		if u.first = max(u.first, first); u.first >= u.end {
 			continue
 		}
 		for len(*rest) > 0 && (*rest)[0].first <= u.first && (*rest)[0].end == u.end {
@@ -238,6 +251,9 @@ func nest(rest *[]unit, first, end int) []unit {
 			}
 			*rest = (*rest)[1:]
 		}
+		if u.crumb == "" {
+			u.end = overlapped(*rest, u)
+		}
 		u.children = nest(rest, u.first, u.end)
 		level = append(level, u)
 		first = u.end
@@ -245,30 +261,42 @@ func nest(rest *[]unit, first, end int) []unit {
 	return level
 }
 
-// refer resolves the enclosing definition and line of each use, drops uses that are the
-// name of a definition, and keeps the first of equal ones. A use in a field is one of
-// what the field belongs to.
+// overlapped is the line where u ends when it gives way to a unit that begins in it.
+func overlapped(rest []unit, u unit) int {
+	for _, other := range rest {
+		if other.first >= u.end {
+			break
+		}
+		if other.first > u.first && other.end > u.end {
+			return other.first
+		}
+	}
+	return u.end
+}
+
+// refer resolves the enclosing definition and line of each use. It drops uses that are the
+// name of a definition, and types that are part of a qualified name. A use in a field is
+// one of what the field belongs to.
 func refer(lines lineIndex, symbols []symbol, definitions []store.Definition, uses []use) []store.Reference {
 	if len(uses) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(uses, func(a, b use) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), -cmp.Compare(a.kind, b.kind), -cmp.Compare(len(a.name), len(b.name)))
+	})
 	names := make(map[uint32]struct{}, len(symbols))
 	for i := range symbols {
 		names[symbols[i].nameAt] = struct{}{}
 	}
-	type key struct {
-		name string
-		kind store.ReferenceKind
-		from int32
-	}
-	seen := make(map[key]struct{}, len(uses))
 	references := make([]store.Reference, 0, len(uses))
 	var open []int32
-	next, line := int32(0), 0
+	next, line, named := int32(0), 0, uint32(0) // named is where the last name ends
 	for _, u := range uses {
-		if _, ok := names[u.at]; ok || u.name == "" {
+		if _, ok := names[u.at]; ok || u.name == "" || u.kind == store.RefType && u.at < named {
 			continue
+		}
+		if u.kind == store.RefType || u.kind == store.RefInherit {
+			named = u.at + uint32(len(u.name))
 		}
 		for ; int(next) < len(definitions) && definitions[next].Start <= u.at; next++ {
 			if !symbols[next].plain || definitions[next].Parent < 0 {
@@ -282,17 +310,27 @@ func refer(lines lineIndex, symbols []symbol, definitions []store.Definition, us
 		if len(open) > 0 {
 			from = open[len(open)-1]
 		}
-		k := key{u.name, u.kind, from}
-		if _, ok := seen[k]; ok {
-			continue
-		}
-		seen[k] = struct{}{}
 		for line+1 < lines.count() && lines.starts[line+1] <= u.at {
 			line++
 		}
 		references = append(references, store.Reference{Name: strings.ToValidUTF8(u.name, "\uFFFD"), Kind: u.kind, Line: uint32(line) + 1, From: from})
 	}
-	return slices.Clip(references)
+	return references
+}
+
+// distinct keeps the first of references that differ in their lines only.
+func distinct(references []store.Reference) []store.Reference {
+	seen := make(map[store.Reference]struct{}, len(references))
+	kept := references[:0]
+	for _, r := range references {
+		key := r
+		key.Line = 0
+		if _, ok := seen[key]; !ok {
+			seen[key] = struct{}{}
+			kept = append(kept, r)
+		}
+	}
+	return slices.Clip(kept)
 }
 
 // maxName bounds the name of a reference.

@@ -41,7 +41,7 @@ func (s style) above(lines lineIndex, at, limit int) int {
 		switch {
 		case len(text) == 0 || above == 0 && bytes.HasPrefix(text, []byte("#!")):
 			return at
-		case s.isLine(text) || s.isAttribute(text):
+		case s.isAbove(text):
 		case s.close != "" && bytes.HasSuffix(text, []byte(s.close)):
 			for above > limit && !bytes.Contains(lines.text(above), []byte(s.open)) {
 				above--
@@ -63,6 +63,9 @@ func (s style) above(lines lineIndex, at, limit int) int {
 	}
 	return at
 }
+
+// isAbove reports whether text belongs to the line below.
+func (s style) isAbove(text []byte) bool { return s.isLine(text) || s.isAttribute(text) }
 
 func (s style) isLine(text []byte) bool      { return hasAnyPrefix(text, s.line) }
 func (s style) isAttribute(text []byte) bool { return hasAnyPrefix(text, s.attributes) }
