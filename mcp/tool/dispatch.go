@@ -1,0 +1,114 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// handler answers one verb into the envelope that it is given. The envelope keeps what was
+// filled in before an error.
+type handler func(ctx context.Context, c *call, params json.RawMessage) error
+
+type verb struct {
+	name   string
+	handle handler
+}
+
+func verbs() []verb {
+	return []verb{
+		{"search", decoded((*call).search)},
+		{"read", decoded((*call).read)},
+		{"status", decoded((*call).status)},
+		{"why", decoded((*call).why)},
+		{"index", decoded((*call).index)},
+		{"sync", decoded((*call).sync)},
+		{"reindex", decoded((*call).reindex)},
+		{"cancel", decoded((*call).cancel)},
+		{"clear", decoded((*call).clear)},
+		{"snapshots", decoded((*call).snapshots)},
+		{"diff", decoded((*call).diff)},
+		{"export", decoded((*call).export)},
+		{"verify", decoded((*call).verify)},
+		{"replay", decoded((*call).replay)},
+		{"record", decoded((*call).record)},
+		{"events", decoded((*call).events)},
+		{"gc", decoded((*call).collect)},
+		{"dead-letters", decoded((*call).deadLetters)},
+	}
+}
+
+// Verbs lists the names that Dispatch knows.
+func Verbs() []string {
+	var names []string
+	for _, v := range verbs() {
+		names = append(names, v.name)
+	}
+	return names
+}
+
+// Dispatch calls a verb with its parameters in JSON and always returns an envelope: errors
+// are in it. observe is called from the calling goroutine's stack only, and may be nil.
+// Parameters with unknown members are refused, so that a misspelt one is not ignored.
+func Dispatch(ctx context.Context, b *Backend, name string, params json.RawMessage, observe Observer) *Envelope {
+	c := newCall(b, observe)
+	all := verbs()
+	at := slices.IndexFunc(all, func(v verb) bool { return v.name == name })
+	if at < 0 {
+		return c.finish(Invalid("verb", "there is no verb "+name, Verbs()...))
+	}
+	return c.finish(all[at].handle(ctx, c, params))
+}
+
+// Failed is an envelope for an error that was met outside of a handler.
+func Failed(err error) *Envelope {
+	return newCall(&Backend{}, nil).finish(err)
+}
+
+func decoded[P any](handle func(*call, context.Context, P) error) handler {
+	return func(ctx context.Context, c *call, raw json.RawMessage) error {
+		var params P
+		if len(raw) > 0 {
+			decoder := json.NewDecoder(bytes.NewReader(raw))
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(&params); err != nil {
+				return Invalid("params", err.Error())
+			}
+		}
+		return handle(c, ctx, params)
+	}
+}
+
+// call is one call on its way: the envelope that it fills, and how it reports progress.
+type call struct {
+	*Backend
+	env     *Envelope
+	observe Observer
+	now     func() time.Time
+	started time.Time
+}
+
+func newCall(b *Backend, observe Observer) *call {
+	now := b.Now
+	if now == nil {
+		now = time.Now
+	}
+	if observe == nil {
+		observe = func(Notice) error { return nil }
+	}
+	return &call{Backend: b, env: newEnvelope(), observe: observe, now: now, started: now()}
+}
+
+// finish sets the status and the latency and returns the envelope.
+func (c *call) finish(err error) *Envelope {
+	if err != nil {
+		known := AsError(err)
+		c.env.Error = known
+		c.env.Status = StatusError
+		c.env.NextSteps = append(c.env.NextSteps, known.NextSteps...)
+	}
+	c.env.LatencyMs = c.now().Sub(c.started).Milliseconds()
+	return c.env
+}

@@ -1,0 +1,116 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// bodies cuts hits out of contents, each of which it reads once.
+type bodies struct {
+	contents Contents
+	held     map[merkle.Hash][]byte
+}
+
+func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, error) {
+	data, ok := b.held[found.Content]
+	if !ok {
+		var err error
+		if data, err = b.contents.Content(ctx, found.Content); err != nil {
+			return Hit{}, fmt.Errorf("content of %s: %w", merkle.QuotePath(found.Path), err)
+		}
+		b.held[found.Content] = data
+	}
+	start, end := int(found.StartLine), int(found.EndLine)
+	hit := Hit{
+		ID: found.ID, Kind: found.Kind, FilePath: merkle.QuotePath(found.Path),
+		StartLine: start, EndLine: end, FQN: found.Breadcrumb, Language: found.Language,
+		SimilarityScore: found.Score, ContentHash: found.Content, Explain: found.Explain,
+		Content: excerpt(data, start, end),
+	}
+	if around > 0 {
+		hit.ContextBefore = excerpt(data, max(1, start-around), start-1)
+		hit.ContextAfter = excerpt(data, end+1, end+around)
+	}
+	if d := found.Definition; d != nil {
+		hit.SymbolKind, hit.Signature = d.Kind, d.Signature
+		if hit.FQN == "" {
+			hit.FQN = d.Name
+		}
+	}
+	return hit, nil
+}
+
+// excerpt returns lines start to end of data, 1-based and inclusive, with their line ends.
+// Lines that do not exist are left out.
+func excerpt(data []byte, start, end int) string {
+	if start > end {
+		return ""
+	}
+	from := lineOffset(data, start)
+	to := from + lineOffset(data[from:], end-start+2)
+	return string(data[from:to])
+}
+
+// lineOffset is where a 1-based line begins, or the length of data when it has fewer.
+func lineOffset(data []byte, line int) int {
+	offset := 0
+	for ; line > 1 && offset < len(data); line-- {
+		at := bytes.IndexByte(data[offset:], '\n')
+		if at < 0 {
+			return len(data)
+		}
+		offset += at + 1
+	}
+	return offset
+}
+
+// countLines counts lines; a last one without a line end counts too.
+func countLines(data []byte) int {
+	n := bytes.Count(data, []byte{'\n'})
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// approxTokens is the size of a hit as it is sent, at four characters a token.
+func approxTokens(h Hit) int {
+	const frame = 120 // the members around the text, and the fences
+	return (frame + len(h.FilePath) + len(h.FQN) + len(h.Signature) +
+		len(h.Content) + len(h.ContextBefore) + len(h.ContextAfter)) / 4
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return grouped(n) + " " + noun
+}
+
+// grouped writes a number with commas between its thousands.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

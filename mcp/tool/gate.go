@@ -1,0 +1,208 @@
+package tool
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// DefaultMaxWait is how long a verified read catches up before it answers.
+const DefaultMaxWait = 2 * time.Second
+
+// maxMaxWait bounds what a caller may ask for.
+const maxMaxWait = 10 * time.Minute
+
+func (d Demand) options() (CheckOptions, error) {
+	o := CheckOptions{Mode: d.Freshness, MaxWait: time.Duration(d.MaxWaitMs) * time.Millisecond}
+	if o.Mode == "" {
+		o.Mode = ModeVerified
+	}
+	if !slices.Contains(FreshnessModes, o.Mode) {
+		return o, Invalid("freshness", "unknown mode "+string(o.Mode), allowed(FreshnessModes)...)
+	}
+	if d.MaxWaitMs < 0 || o.MaxWait > maxMaxWait {
+		return o, Invalid("max_wait_ms", "must lie between 0 and 600000")
+	}
+	if o.MaxWait == 0 {
+		o.MaxWait = DefaultMaxWait
+	}
+	if d.MinToken != "" {
+		token, err := ParseToken(d.MinToken)
+		if err != nil {
+			return o, Invalid("min_token", err.Error())
+		}
+		o.MinToken = &token
+	}
+	return o, nil
+}
+
+func allowed[S ~string](values []S) []string {
+	words := make([]string, 0, len(values))
+	for _, v := range values {
+		words = append(words, string(v))
+	}
+	return words
+}
+
+// check asks for the verdict and enters it in the envelope.
+func (c *call) check(ctx context.Context, b store.Codebase, o CheckOptions) (Reading, error) {
+	reading, err := c.Freshness.Check(ctx, b.ID, o)
+	if err != nil {
+		return reading, err
+	}
+	c.env.Freshness = freshnessOf(reading)
+	c.env.Operation = reading.Running
+	if reading.View != nil {
+		b.Current = reading.View.Snapshot.Number
+		c.env.Codebase.Ref = reading.View.Snapshot.Ref
+	}
+	c.env.State = stateOf(b, reading.Running, len(reading.Verdict.Requires) > 0)
+	return reading, nil
+}
+
+func freshnessOf(r Reading) Freshness {
+	v := r.Verdict
+	f := Freshness{
+		State: v.State, Token: FormatToken(v.Token), Snapshot: v.Snapshot, Sequence: v.Sequence,
+		Fingerprint: v.Fingerprint, CheckMs: v.CheckTook.Milliseconds(),
+		PendingPaths: quoted(v.Pending), PendingCount: v.PendingCount,
+		Parked: v.Parked, Reason: v.Reason, Requires: v.Requires,
+	}
+	if f.State == "" {
+		f.State = search.Unknown
+	}
+	if !v.Root.IsZero() {
+		f.MerkleRoot = v.Root.String()
+	}
+	if !v.CheckedAt.IsZero() {
+		f.CheckedAt = &v.CheckedAt
+	}
+	if r.View != nil {
+		f.Level = r.View.Snapshot.Level.String()
+		f.Files = r.View.Snapshot.Files
+	}
+	return f
+}
+
+func quoted(paths []string) []string {
+	out := make([]string, 0, len(paths))
+	for _, p := range paths {
+		out = append(out, merkle.QuotePath(p))
+	}
+	return out
+}
+
+// admit decides whether a reading may answer a search. It labels the envelope when the
+// answer is less than current and complete.
+func (c *call) admit(b store.Codebase, r Reading, o CheckOptions, mode search.Mode) error {
+	if r.View == nil {
+		return notReady(b, r.Running)
+	}
+	if r.View.Snapshot.Fingerprint == "" {
+		return requiresReindex(b, r, "the index carries no fingerprint, so nothing is known of how it was made")
+	}
+	if len(r.Verdict.Requires) > 0 {
+		if reason := refusal(r, mode); reason != "" {
+			return requiresReindex(b, r, reason)
+		}
+		c.warn(string(CodeRequiresReindex), "served from a snapshot of an older recipe ("+
+			fieldList(r.Verdict.Requires)+"); the new one fills in the background")
+		c.partial()
+	}
+	switch r.Verdict.State {
+	case search.Current, search.CaughtUp:
+	case search.Unchecked:
+		if o.Mode == ModeStrict {
+			return stale(b, r)
+		}
+	default:
+		if o.Mode == ModeStrict {
+			return stale(b, r)
+		}
+		c.partial()
+	}
+	if r.View.Snapshot.Level == store.LevelText {
+		c.warn("level_text", "syntax or vectors of some files are still missing; their words are searchable")
+		c.partial()
+	}
+	return nil
+}
+
+// refusal says why a snapshot of another recipe may not answer, "" when it may.
+func refusal(r Reading, mode search.Mode) string {
+	embeds := mode == search.ModeHybrid || mode == search.ModeSemantic
+	for _, change := range r.Verdict.Requires {
+		if change.Side != store.QuerySide {
+			continue
+		}
+		if !strings.HasPrefix(change.Label, "embedding.") {
+			return "queries cannot be compared with an index of another " + change.Label
+		}
+		if embeds && !r.CanEmbed {
+			return "queries cannot be embedded as the index was (" + change.Label +
+				" differs); mode text, symbol, path and regex still answer"
+		}
+	}
+	return ""
+}
+
+func fieldList(changes []store.FieldChange) string {
+	parts := make([]string, 0, len(changes))
+	for _, f := range changes {
+		parts = append(parts, f.Label+": "+f.Old+" -> "+f.New)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func requiresReindex(b store.Codebase, r Reading, reason string) *Error {
+	message := "requires reindex: " + reason
+	if len(r.Verdict.Requires) > 0 {
+		message += " (" + fieldList(r.Verdict.Requires) + ")"
+	}
+	e := Errorf(CodeRequiresReindex, "%s", message).
+		Detail("fields", append([]store.FieldChange{}, r.Verdict.Requires...))
+	if r.Running != nil {
+		e.Detail("operation", *r.Running).RetryAfter(2000)
+	}
+	return e.Next(manageStep("reindex", string(b.ID), "rebuilds the index under the recipe in force"))
+}
+
+func notReady(b store.Codebase, running *Operation) *Error {
+	switch {
+	case running != nil:
+		return Errorf(CodeIndexing, "%s is being indexed: %s, %d %%", b.Name, running.Phase, int(100*running.Fraction())).
+			Detail("operation", *running).RetryAfter(2000).
+			Next(statusStep(string(b.ID), "shows the progress"))
+	case b.Failure != "":
+		return Errorf(CodeIndexFailed, "indexing %s failed: %s", b.Name, b.Failure).
+			Next(manageStep("create", string(b.ID), "tries again; what was done is not done twice"))
+	}
+	return Errorf(CodeNotIndexed, "%s is registered and not indexed yet", b.Name).
+		Next(manageStep("create", string(b.ID), "indexes it"))
+}
+
+func stale(b store.Codebase, r Reading) *Error {
+	message := "the index is not proven to equal the tree"
+	if r.Verdict.Reason != "" {
+		message += ": " + r.Verdict.Reason
+	}
+	return Errorf(CodeStaleTimeout, "%s", message).
+		Detail("pending_count", r.Verdict.PendingCount).
+		Detail("pending_paths", quoted(r.Verdict.Pending)).
+		RetryAfter(1000).
+		Next(manageStep("sync", string(b.ID), "catches up and waits for it"))
+}
+
+func (c *call) warn(code, message string) {
+	warning := search.Warning{Code: code, Message: message}
+	if !slices.Contains(c.env.Warnings, warning) {
+		c.env.Warnings = append(c.env.Warnings, warning)
+	}
+}
+
+func (c *call) partial() { c.env.Status = StatusPartial }

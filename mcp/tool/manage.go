@@ -1,0 +1,148 @@
+package tool
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// index registers a directory when it is not yet, and indexes it.
+func (c *call) index(ctx context.Context, p ManageParams) error {
+	root := p.Path
+	if root == "" && p.Codebase == "" {
+		root = p.CWD
+	}
+	if root == "" {
+		return c.manage(ctx, p, OperationIndex)
+	}
+	if !filepath.IsAbs(root) {
+		return Invalid("path", "must be absolute: "+merkle.QuotePath(root))
+	}
+	b, err := c.Registry.Register(ctx, filepath.Clean(root))
+	if err != nil {
+		return err
+	}
+	c.about(b)
+	return c.operate(ctx, b, OperationIndex, p.Wait)
+}
+
+func (c *call) sync(ctx context.Context, p ManageParams) error {
+	return c.manage(ctx, p, OperationSync)
+}
+
+func (c *call) reindex(ctx context.Context, p ManageParams) error {
+	return c.manage(ctx, p, OperationReindex)
+}
+
+func (c *call) manage(ctx context.Context, p ManageParams, kind OperationKind) error {
+	if p.Path != "" {
+		return Invalid("path", "only index takes a path; name the codebase instead")
+	}
+	b, err := c.resolve(ctx, p.Scope)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, b, kind, p.Wait)
+}
+
+// operate starts an operation and, when asked, stays until it ended.
+func (c *call) operate(ctx context.Context, b store.Codebase, kind OperationKind, wait bool) error {
+	operation, err := c.Operations.Start(ctx, b.ID, kind)
+	if err != nil {
+		return err
+	}
+	c.env.Operation = &operation
+	if !wait {
+		c.env.State = stateOf(b, &operation, false)
+		c.env.NextSteps = append(c.env.NextSteps, statusStep(string(b.ID), "shows the progress"))
+		return nil
+	}
+	if err := c.await(ctx, b, operation); err != nil {
+		return err
+	}
+	summary := c.env.Operation.Summary()
+	c.env.Summary = &summary
+	if parked := summary.FilesParked; parked > 0 {
+		c.warn("files_parked", plural(parked, "file")+" could not be processed; status names each with its reason")
+		c.partial()
+	}
+	_, err = c.check(ctx, b, CheckOptions{Mode: ModeEventual})
+	c.env.Operation.Errors = append([]string(nil), c.env.Operation.Errors...)
+	return err
+}
+
+// await passes on the progress of an operation until it ends, and judges the end.
+func (c *call) await(ctx context.Context, b store.Codebase, operation Operation) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended, err := c.Operations.Wait(ctx, operation.ID, func(now Operation) {
+		if err := c.observe(Notice{Operation: &now}); err != nil {
+			stop(err)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	c.env.Operation = &ended
+	switch ended.Phase {
+	case PhaseFailed:
+		reason := "no reason given"
+		if len(ended.Errors) > 0 {
+			reason = ended.Errors[0]
+		}
+		c.env.State = StateIndexFailed
+		return Errorf(CodeIndexFailed, "%s of %s failed: %s", ended.Kind, b.Name, reason).
+			Next(manageStep("sync", string(b.ID), "tries again; what was done is not done twice"))
+	case PhaseCancelled:
+		return Errorf(CodeInterrupted, "%s of %s was cancelled; what was done is kept", ended.Kind, b.Name).
+			Next(manageStep("sync", string(b.ID), "goes on where it stopped"))
+	}
+	return nil
+}
+
+// cancel stops what runs on a codebase. Cancelling nothing is no error.
+func (c *call) cancel(ctx context.Context, p ManageParams) error {
+	b, err := c.resolve(ctx, p.Scope)
+	if err != nil {
+		return err
+	}
+	operation, err := c.Operations.Cancel(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	if operation.ID == "" {
+		c.warn("nothing_to_cancel", "no operation runs on "+b.Name)
+		return nil
+	}
+	c.env.Operation = &operation
+	c.env.NextSteps = append(c.env.NextSteps, manageStep("sync", string(b.ID), "goes on where it stopped"))
+	return nil
+}
+
+// clear removes a codebase from the index, in two steps: the first call says what would
+// go, the second repeats it with the codebase's id as confirmation.
+func (c *call) clear(ctx context.Context, p ClearParams) error {
+	b, err := c.resolve(ctx, p.Scope)
+	if err != nil {
+		return err
+	}
+	if p.Confirm != string(b.ID) {
+		facts, err := c.Inspector.Inspect(ctx, b.ID)
+		if err != nil {
+			return err
+		}
+		step := manageStep("clear", string(b.ID), "removes the index; the files on disk are not touched")
+		step.Arguments["confirm"] = string(b.ID)
+		return Errorf(CodeConfirmationRequired,
+			"clear removes the index of %s with %s and %s; confirm with its id %s", b.Name,
+			plural(facts.Counts.Files, "file"), plural(facts.Counts.Retained, "snapshot"), b.ID).
+			Detail("confirm", string(b.ID)).Next(step)
+	}
+	if err := c.Registry.Clear(ctx, b.ID); err != nil {
+		return err
+	}
+	c.env.State = StateNotFound
+	return nil
+}

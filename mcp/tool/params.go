@@ -1,0 +1,129 @@
+package tool
+
+// Scope names the codebase that a call is about. CWD is the caller's working directory,
+// absolute; a name may be left out when CWD lies inside a codebase, or when CWD is empty
+// and there is only one.
+type Scope struct {
+	Codebase string `json:"codebase,omitempty" jsonschema:"id, name or a path inside the codebase; may be left out when there is only one"`
+	CWD      string `json:"cwd,omitempty" jsonschema:"working directory of the caller"`
+}
+
+// Demand says how fresh an answer must be.
+type Demand struct {
+	Freshness Mode   `json:"freshness,omitempty" jsonschema:"verified (default: check, catch up for at most max_wait_ms), strict (current or an error), eventual (unchecked)"`
+	MaxWaitMs int    `json:"max_wait_ms,omitempty" jsonschema:"how long to catch up with changes before answering; default 2000"`
+	MinToken  string `json:"min_token,omitempty" jsonschema:"freshness token of an earlier answer: never answer from an older state"`
+}
+
+// SearchParams are the parameters of a search.
+type SearchParams struct {
+	Scope
+	Demand
+	Query   string   `json:"query" jsonschema:"words, a question, a symbol name, a path or a regular expression, by mode"`
+	Mode    string   `json:"mode,omitempty" jsonschema:"hybrid (default), semantic, text, symbol, path, regex"`
+	Limit   int      `json:"limit,omitempty" jsonschema:"most hits; default 10, at most 100"`
+	Paths   []string `json:"paths,omitempty" jsonschema:"globs that keep files; a leading ! takes files out"`
+	Langs   []string `json:"langs,omitempty" jsonschema:"languages, or extensions with their dot"`
+	Kinds   []string `json:"kinds,omitempty" jsonschema:"definition kinds: function, method, class, struct, interface, ..."`
+	Context int      `json:"context_lines,omitempty" jsonschema:"lines around each hit; at most 50"`
+	Explain bool     `json:"explain,omitempty" jsonschema:"show every signal of each score"`
+	Cursor  string   `json:"cursor,omitempty" jsonschema:"next_cursor of an earlier answer"`
+	// MaxTokens bounds the answer; negative means unbounded.
+	MaxTokens int `json:"max_response_tokens,omitempty" jsonschema:"size of the answer; default 4000"`
+	// Create registers and indexes CWD when it lies in no codebase.
+	Create bool `json:"create,omitempty" jsonschema:"register and index the directory when it is not yet"`
+}
+
+// ReadParams are the parameters of a read.
+type ReadParams struct {
+	Scope
+	Demand
+	Targets   []string `json:"targets" jsonschema:"path, path:START-END (1-based, inclusive) or symbol; at most 20"`
+	MaxTokens int      `json:"max_response_tokens,omitempty" jsonschema:"size of the answer; default 4000"`
+}
+
+// StatusParams are the parameters of status. Without a codebase, and outside of any, all
+// are listed.
+type StatusParams struct {
+	Scope
+	Demand
+}
+
+// WhyParams are the parameters of why.
+type WhyParams struct {
+	Scope
+	Path string `json:"path" jsonschema:"a path inside the codebase"`
+}
+
+// ManageParams are the parameters of index, sync, reindex and cancel.
+type ManageParams struct {
+	Scope
+	// Path is the directory that index registers.
+	Path string `json:"path,omitempty" jsonschema:"directory to register, absolute"`
+	// Wait makes the call last until the operation ended.
+	Wait bool `json:"wait,omitempty" jsonschema:"wait until the operation ended"`
+}
+
+// ClearParams are the parameters of clear.
+type ClearParams struct {
+	Scope
+	Confirm string `json:"confirm,omitempty" jsonschema:"the id of the codebase, which the first call names"`
+}
+
+// SnapshotParams are the parameters of snapshots.
+type SnapshotParams struct {
+	Scope
+	Action string `json:"action,omitempty" jsonschema:"list (default), pin, unpin, rollback"`
+	Number uint64 `json:"number,omitempty" jsonschema:"the snapshot to pin, unpin or serve again"`
+}
+
+// DiffParams are the parameters of diff.
+type DiffParams struct {
+	Scope
+	From  uint64 `json:"from" jsonschema:"number of the older snapshot"`
+	To    uint64 `json:"to,omitempty" jsonschema:"number of the newer snapshot; default the one served"`
+	Limit int    `json:"limit,omitempty" jsonschema:"most changes listed; default 200"`
+}
+
+// ExportParams are the parameters of export.
+type ExportParams struct {
+	Scope
+	// Quiet leaves out the lines: only the digest is computed.
+	Quiet bool `json:"quiet,omitempty"`
+}
+
+// VerifyParams are the parameters of verify.
+type VerifyParams struct {
+	Scope
+	Repair bool `json:"repair,omitempty"`
+}
+
+// ReplayParams are the parameters of replay.
+type ReplayParams struct {
+	File string `json:"file,omitempty"`
+	From uint64 `json:"from,omitempty"`
+	To   uint64 `json:"to,omitempty"`
+}
+
+// RecordParams are the parameters of record.
+type RecordParams struct {
+	File string `json:"file"`
+}
+
+// EventsParams are the parameters of events.
+type EventsParams struct {
+	From   uint64 `json:"from,omitempty"`
+	Follow bool   `json:"follow,omitempty"`
+}
+
+// CollectParams are the parameters of gc.
+type CollectParams struct {
+	DryRun bool `json:"dry_run,omitempty"`
+}
+
+// DeadLetterParams are the parameters of dead-letters. Without numbers retry and drop
+// mean all letters.
+type DeadLetterParams struct {
+	Action  string   `json:"action,omitempty"`
+	Letters []uint64 `json:"letters,omitempty"`
+}

@@ -1,0 +1,132 @@
+package tool
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// resolve finds the codebase that a scope names and enters it in the envelope.
+func (c *call) resolve(ctx context.Context, s Scope) (store.Codebase, error) {
+	all, err := c.Catalog.Codebases(ctx)
+	if err != nil {
+		return store.Codebase{}, err
+	}
+	found, err := pick(all, s)
+	if err != nil {
+		c.env.State = StateNotFound
+		return store.Codebase{}, err
+	}
+	c.about(found)
+	return found, nil
+}
+
+// about enters the codebase in the envelope.
+func (c *call) about(b store.Codebase) {
+	c.env.Codebase = refOf(b, "")
+	c.env.State = stateOf(b, nil, false)
+}
+
+func refOf(b store.Codebase, ref string) CodebaseRef {
+	return CodebaseRef{ID: b.ID, Name: b.Name, Root: merkle.QuotePath(b.Root), Ref: ref}
+}
+
+// stateOf tells what has become of a codebase.
+func stateOf(b store.Codebase, running *Operation, requires bool) State {
+	switch {
+	case b.Current == 0 && running != nil:
+		return StateIndexing
+	case b.Failure != "":
+		return StateIndexFailed
+	case b.Current == 0:
+		return StateNotFound
+	case requires:
+		return StateRequiresReindex
+	case b.Current == 1:
+		return StateIndexed
+	}
+	return StateSyncCompleted
+}
+
+// pick chooses one of the codebases. A reference is an absolute path, an id, a name, or a
+// path relative to the working directory, tried in that order.
+func pick(all []store.Codebase, s Scope) (store.Codebase, error) {
+	switch {
+	case s.Codebase == "" && s.CWD != "":
+		return containing(all, s.CWD)
+	case s.Codebase == "":
+		return only(all)
+	case filepath.IsAbs(s.Codebase):
+		return containing(all, s.Codebase)
+	}
+	var named []store.Codebase
+	for _, b := range all {
+		if string(b.ID) == s.Codebase {
+			return b, nil
+		}
+		if b.Name == s.Codebase {
+			named = append(named, b)
+		}
+	}
+	switch {
+	case len(named) == 1:
+		return named[0], nil
+	case len(named) > 1:
+		return store.Codebase{}, ambiguous(named, "several codebases are named "+s.Codebase)
+	case s.CWD != "":
+		if b, err := containing(all, filepath.Join(s.CWD, s.Codebase)); err == nil {
+			return b, nil
+		}
+	}
+	return store.Codebase{}, notFound("no codebase has the id, name or path "+s.Codebase, "")
+}
+
+// containing returns the innermost codebase whose root holds the path.
+func containing(all []store.Codebase, path string) (store.Codebase, error) {
+	var best store.Codebase
+	for _, b := range all {
+		if inside(b.Root, path) && len(b.Root) > len(best.Root) {
+			best = b
+		}
+	}
+	if best.ID == "" {
+		return best, notFound(merkle.QuotePath(path)+" lies in no registered codebase", path)
+	}
+	return best, nil
+}
+
+func inside(root, path string) bool {
+	path = filepath.Clean(path)
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+}
+
+func only(all []store.Codebase) (store.Codebase, error) {
+	switch len(all) {
+	case 0:
+		return store.Codebase{}, notFound("no codebase is registered", "")
+	case 1:
+		return all[0], nil
+	}
+	return store.Codebase{}, ambiguous(all, "several codebases are registered: name one")
+}
+
+func ambiguous(candidates []store.Codebase, message string) *Error {
+	refs := make([]CodebaseRef, 0, len(candidates))
+	for _, b := range candidates {
+		refs = append(refs, refOf(b, ""))
+	}
+	return Errorf(CodeAmbiguousCodebase, "%s", message).Detail("candidates", refs).
+		Next(listStep("shows every codebase with its id"))
+}
+
+func notFound(message, path string) *Error {
+	e := Errorf(CodeCodebaseNotFound, "%s", message)
+	if path == "" {
+		return e.Next(listStep("shows every codebase that is registered"))
+	}
+	return e.Next(NextStep{ToolManage, map[string]any{"action": "create", "path": merkle.QuotePath(path)},
+		"registers the directory and indexes it"})
+}

@@ -1,0 +1,267 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Bounds of a search.
+const (
+	DefaultLimit     = 10
+	MaxLimit         = 100
+	MaxContext       = 50
+	MaxQuery         = 4096
+	DefaultMaxTokens = 4000
+)
+
+// search answers a query: the verdict first, then retrieval, then a comparison of each hit
+// with the disk. When files changed while it was answering it checks and answers once
+// more, and names what changed after that.
+func (c *call) search(ctx context.Context, p SearchParams) error {
+	query, err := p.query()
+	if err != nil {
+		return err
+	}
+	options, err := p.options()
+	if err != nil {
+		return err
+	}
+	b, err := c.searchable(ctx, p)
+	if err != nil {
+		return err
+	}
+	answer, err := c.answer(ctx, b, options, query, p.Cursor)
+	if err != nil {
+		return err
+	}
+	if len(answer.moved) > 0 && options.Mode != ModeEventual {
+		if answer, err = c.answer(ctx, b, options, query, p.Cursor); err != nil {
+			return err
+		}
+	}
+	if err := c.label(b, answer, options); err != nil {
+		return err
+	}
+	return c.present(ctx, answer, p)
+}
+
+func (p SearchParams) query() (search.Query, error) {
+	q := search.Query{
+		Text: p.Query, Mode: search.Mode(p.Mode), Limit: p.Limit,
+		Paths: p.Paths, Languages: p.Langs, Kinds: p.Kinds, Explain: p.Explain,
+	}
+	if q.Mode == "" {
+		q.Mode = search.ModeHybrid
+	}
+	if q.Limit == 0 {
+		q.Limit = DefaultLimit
+	}
+	switch {
+	case strings.TrimSpace(q.Text) == "":
+		return q, Invalid("query", "is empty")
+	case len(q.Text) > MaxQuery:
+		return q, Invalid("query", fmt.Sprintf("is longer than %d bytes", MaxQuery))
+	case !slices.Contains(search.Modes, q.Mode):
+		return q, Invalid("mode", "unknown mode "+p.Mode, allowed(search.Modes)...)
+	case q.Limit < 0 || q.Limit > MaxLimit:
+		return q, Invalid("limit", fmt.Sprintf("must lie between 1 and %d", MaxLimit))
+	case p.Context < 0 || p.Context > MaxContext:
+		return q, Invalid("context_lines", fmt.Sprintf("must lie between 0 and %d", MaxContext))
+	}
+	return q, nil
+}
+
+// searchable finds the codebase, and with Create makes one of the working directory and
+// indexes it first.
+func (c *call) searchable(ctx context.Context, p SearchParams) (store.Codebase, error) {
+	b, err := c.resolve(ctx, p.Scope)
+	var missing *Error
+	if errors.As(err, &missing) && missing.Code == CodeCodebaseNotFound &&
+		p.Create && p.Codebase == "" && p.CWD != "" {
+		if b, err = c.Registry.Register(ctx, p.CWD); err != nil {
+			return b, err
+		}
+		c.about(b)
+		return b, c.firstIndex(ctx, b)
+	}
+	if err != nil || b.Current != 0 || !p.Create {
+		return b, err
+	}
+	facts, err := c.Inspector.Inspect(ctx, b.ID)
+	if err != nil || facts.Running != nil {
+		return b, err // what runs is reported by the gate
+	}
+	return b, c.firstIndex(ctx, b)
+}
+
+func (c *call) firstIndex(ctx context.Context, b store.Codebase) error {
+	operation, err := c.Operations.Start(ctx, b.ID, OperationIndex)
+	if err != nil {
+		return err
+	}
+	return c.await(ctx, b, operation)
+}
+
+// answer is one attempt at a query: what was read, found, and compared with the disk.
+type answer struct {
+	reading Reading
+	query   search.Query
+	result  search.Result
+	states  []DiskState
+	moved   []string // paths of hits whose file is not what the snapshot has
+}
+
+func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q search.Query, at string) (answer, error) {
+	reading, err := c.check(ctx, b, o)
+	if err != nil {
+		return answer{}, err
+	}
+	c.env.Status, c.env.Warnings = StatusOK, c.env.Warnings[:0]
+	if err := c.admit(b, reading, o, q.Mode); err != nil {
+		return answer{}, err
+	}
+	if at != "" {
+		place, err := readCursor(at, reading.View.Snapshot.Number, q)
+		if err != nil {
+			return answer{}, err
+		}
+		q.Offset = place
+	}
+	result, err := c.Backend.Search.Search(ctx, *reading.View, q)
+	if err != nil {
+		return answer{}, err
+	}
+	found := answer{reading: reading, query: q, result: result}
+	for _, hit := range result.Hits {
+		state, err := c.Disk.Compare(ctx, b, hit.Path, hit.Content)
+		if err != nil {
+			return answer{}, err
+		}
+		found.states = append(found.states, state)
+		if state != DiskSame && !slices.Contains(found.moved, hit.Path) {
+			found.moved = append(found.moved, hit.Path)
+		}
+	}
+	return found, nil
+}
+
+// label corrects the verdict for hits that the disk contradicts.
+func (c *call) label(b store.Codebase, a answer, o CheckOptions) error {
+	for _, w := range a.result.Warnings {
+		c.warn(w.Code, w.Message)
+	}
+	if len(a.moved) == 0 || o.Mode == ModeEventual {
+		return nil
+	}
+	if o.Mode == ModeStrict {
+		return Errorf(CodeSourceChanged, "files changed while the query was answered").
+			Detail("paths", quoted(a.moved)).RetryAfter(200).
+			Next(manageStep("sync", string(b.ID), "catches up and waits for it"))
+	}
+	f := &c.env.Freshness
+	f.State = search.Behind
+	if f.Reason == "" {
+		f.Reason = "files changed after the check"
+	}
+	for _, path := range quoted(a.moved) {
+		if !slices.Contains(f.PendingPaths, path) {
+			f.PendingPaths = append(f.PendingPaths, path)
+		}
+	}
+	f.PendingCount = max(f.PendingCount, len(f.PendingPaths))
+	c.partial()
+	return nil
+}
+
+// present turns the result into hits within the budget.
+func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
+	bodies := bodies{contents: c.Contents, held: map[merkle.Hash][]byte{}}
+	budget := p.MaxTokens
+	if budget == 0 {
+		budget = DefaultMaxTokens
+	}
+	spent, dropped, looked := 0, 0, 0
+	for i, found := range a.result.Hits {
+		if a.states[i] == DiskGone && p.Freshness != ModeEventual {
+			dropped++
+			looked++
+			continue
+		}
+		hit, err := bodies.hit(ctx, found, p.Context)
+		if err != nil {
+			return err
+		}
+		hit.Verified = a.states[i] == DiskSame
+		size := approxTokens(hit)
+		c.env.OriginalSizeChars += 4 * size
+		if budget > 0 && len(c.env.Results) > 0 && spent+size > budget {
+			c.env.Truncated = true
+		}
+		if c.env.Truncated {
+			continue
+		}
+		spent += size
+		looked++
+		c.env.Results = append(c.env.Results, hit)
+	}
+	if dropped > 0 {
+		c.warn("hits_dropped", plural(dropped, "hit")+" left out: the file is gone since the check")
+	}
+	c.count(a, looked, dropped, spent)
+	c.explainEmpty(a, p)
+	return nil
+}
+
+func (c *call) count(a answer, looked, dropped, spent int) {
+	e := c.env
+	e.TotalCount, e.TotalIsExact = a.result.Total-dropped, a.result.TotalExact
+	e.ReturnedCount, e.ApproxTokens = len(e.Results), spent
+	next := a.query.Offset + looked
+	e.RemainingCount = max(0, a.result.Total-next)
+	e.HasMore = e.RemainingCount > 0
+	if e.HasMore {
+		e.NextCursor = writeCursor(next, a.reading.View.Snapshot.Number, a.query)
+	}
+	considered := a.result.Considered
+	e.Considered = &Considered{
+		Files: considered.Files, Chunks: considered.Chunks,
+		Removed: considered.Removed, UnknownTerms: append([]string{}, considered.UnknownTerms...),
+	}
+	if e.Considered.Removed == nil {
+		e.Considered.Removed = map[string]int{}
+	}
+}
+
+// explainEmpty says why nothing was found and what to try.
+func (c *call) explainEmpty(a answer, p SearchParams) {
+	if len(c.env.Results) > 0 {
+		return
+	}
+	seen := c.env.Considered
+	message := fmt.Sprintf("nothing matched among %s in %s", plural(seen.Chunks, "chunk"), plural(seen.Files, "file"))
+	for _, filter := range sortedKeys(seen.Removed) {
+		if n := seen.Removed[filter]; n > 0 {
+			message += fmt.Sprintf("; filter %s takes out %s", filter, plural(n, "file"))
+		}
+	}
+	if len(seen.UnknownTerms) > 0 {
+		message += "; the index does not have the words " + strings.Join(seen.UnknownTerms, ", ")
+	}
+	c.warn("no_hits", message)
+	step := NextStep{ToolSearch, map[string]any{"query": p.Query}, "searches without filters"}
+	switch {
+	case len(p.Paths)+len(p.Langs)+len(p.Kinds) > 0:
+		c.env.NextSteps = append(c.env.NextSteps, step)
+	case a.query.Mode != search.ModeHybrid:
+		step.Arguments["mode"] = string(search.ModeHybrid)
+		step.Why = "compares words, vectors and symbols"
+		c.env.NextSteps = append(c.env.NextSteps, step)
+	}
+}

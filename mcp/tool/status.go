@@ -1,0 +1,150 @@
+package tool
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// status reports on the codebase that the scope names after checking its tree, or, when
+// it names none, on all of them without a check.
+func (c *call) status(ctx context.Context, p StatusParams) error {
+	options, err := p.options()
+	if err != nil {
+		return err
+	}
+	all, err := c.Catalog.Codebases(ctx)
+	if err != nil {
+		return err
+	}
+	reports := []CodebaseStatus{}
+	one, err := pick(all, p.Scope)
+	if err != nil && p.Codebase != "" {
+		c.env.State = StateNotFound
+		return err
+	}
+	if err == nil {
+		c.about(one)
+		report, err := c.inspect(ctx, one, options)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+	} else {
+		for _, b := range all {
+			report, err := c.inspect(ctx, b, CheckOptions{Mode: ModeEventual})
+			if err != nil {
+				return err
+			}
+			reports = append(reports, report)
+		}
+		*c.env = *unspoken(c.env)
+	}
+	c.env.Codebases = &reports
+	c.env.TotalCount, c.env.ReturnedCount = len(reports), len(reports)
+	return nil
+}
+
+// unspoken clears what the envelope says of one codebase.
+func unspoken(e *Envelope) *Envelope {
+	fresh := newEnvelope()
+	fresh.Warnings, fresh.NextSteps = e.Warnings, e.NextSteps
+	return fresh
+}
+
+func (c *call) inspect(ctx context.Context, b store.Codebase, o CheckOptions) (CodebaseStatus, error) {
+	if o.Mode != ModeEventual {
+		o.MaxWait = -1
+	}
+	reading, err := c.check(ctx, b, o)
+	if err != nil {
+		known := AsError(err)
+		c.warn(string(known.Code), b.Name+": "+known.Message)
+		c.env.Freshness.Reason = known.Message
+	}
+	facts, err := c.Inspector.Inspect(ctx, b.ID)
+	if err != nil {
+		return CodebaseStatus{}, err
+	}
+	running := reading.Running
+	if running == nil {
+		running = facts.Running
+	}
+	report := CodebaseStatus{
+		Codebase: refOf(facts.Codebase, c.env.Codebase.Ref), Freshness: c.env.Freshness,
+		State:     stateOf(facts.Codebase, running, len(reading.Verdict.Requires) > 0),
+		Operation: running, Failure: facts.Codebase.Failure,
+		Counts: facts.Counts, Parked: parkedFiles(facts.Parked), Lag: facts.Lag, Log: facts.Log,
+		Degraded: facts.Degraded,
+	}
+	if report.Counts.LeftOut == nil {
+		report.Counts.LeftOut = map[store.LeftOut]int{}
+	}
+	if facts.Serving != nil {
+		report.Codebase.Ref = facts.Serving.Ref
+	}
+	c.env.State, c.env.Operation = report.State, running
+	return report, nil
+}
+
+func parkedFiles(failures []store.Failure) []ParkedFile {
+	files := make([]ParkedFile, 0, len(failures))
+	for _, f := range failures {
+		files = append(files, ParkedFile{
+			Path: merkle.QuotePath(f.Path), Stage: f.Stage, Tries: f.Tries,
+			Parked: f.Parked, Reason: f.Reason, At: f.At,
+		})
+	}
+	return files
+}
+
+// why tells the story of one path.
+func (c *call) why(ctx context.Context, p WhyParams) error {
+	if p.Path == "" {
+		return Invalid("path", "is missing")
+	}
+	scope := p.Scope
+	if scope.Codebase == "" && filepath.IsAbs(p.Path) {
+		scope.Codebase = p.Path
+	}
+	b, err := c.resolve(ctx, scope)
+	if err != nil {
+		return err
+	}
+	paths, err := within(b, p.Path, p.CWD)
+	if err != nil {
+		return err
+	}
+	reading, err := c.check(ctx, b, CheckOptions{Mode: ModeVerified, MaxWait: DefaultMaxWait})
+	if err != nil {
+		return err
+	}
+	var report WhyReport
+	for _, path := range paths {
+		report, err = c.Inspector.Why(ctx, b.ID, path)
+		if err == nil {
+			break
+		}
+		if AsError(err).Code != CodePathNotFound {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	report.Path = merkle.QuotePath(report.Path)
+	if report.Steps == nil {
+		report.Steps = []WhyStep{}
+	}
+	if report.Events == nil {
+		report.Events = []LogEvent{}
+	}
+	if reading.Verdict.State == search.Behind {
+		c.partial()
+	}
+	c.env.Why = &report
+	return nil
+}

@@ -1,0 +1,28 @@
+package tool
+
+// The tools that next steps name. ToolCommandLine stands for the operator's verbs, which
+// have no tool.
+const (
+	ToolSearch      = "search_codebase"
+	ToolRead        = "read_code"
+	ToolList        = "list_codebases"
+	ToolCompare     = "compare_snapshots"
+	ToolManage      = "manage_index"
+	ToolCommandLine = "command_line"
+)
+
+func commandStep(command, why string) NextStep {
+	return NextStep{ToolCommandLine, map[string]any{"command": command}, why}
+}
+
+func manageStep(action, codebase, why string) NextStep {
+	return NextStep{ToolManage, map[string]any{"action": action, "codebase": codebase}, why}
+}
+
+func statusStep(codebase, why string) NextStep {
+	return NextStep{ToolList, map[string]any{"codebase": codebase, "view": "status"}, why}
+}
+
+func listStep(why string) NextStep {
+	return NextStep{ToolList, map[string]any{"view": "list"}, why}
+}

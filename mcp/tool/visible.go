@@ -1,0 +1,61 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible shows text that comes from files so that it cannot deceive a reader or drive a
+// terminal: control characters, invalid bytes, and characters that are invisible or change
+// the direction of writing are written as escapes. Line ends and tabs stay.
+func Visible(s string) string {
+	if plainText(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"):
+		case hidden(r) && r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case hidden(r) && r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		case hidden(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+func plainText(s string) bool {
+	for _, c := range []byte(s) {
+		if c >= utf8.RuneSelf || (c < ' ' && c != '\n' && c != '\t') || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// hidden reports whether a character shows nothing of itself: control and format
+// characters, separators other than the space, private and unassigned code points, and
+// the blanks that scripts disguise as letters.
+func hidden(r rune) bool {
+	switch r {
+	case '\n', '\t', ' ':
+		return false
+	case 0x115f, 0x1160, 0x2800, 0x3164, 0xffa0:
+		return true
+	}
+	if unicode.Is(unicode.Variation_Selector, r) {
+		return r != 0xfe0f && r != 0xfe0e // the two that choose how an emoji looks
+	}
+	return !unicode.IsPrint(r)
+}
