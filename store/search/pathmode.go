@@ -1,3 +1,130 @@
 package search
 
-func (r *run) paths() error { return nil }
+import (
+	"bytes"
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/lexical"
+)
+
+// The classes of a match by path, best first.
+const (
+	pathExact    = 1.0
+	pathBase     = 0.95 // the last element
+	pathStem     = 0.9  // the last element without its extension
+	pathSuffix   = 0.85 // the last elements
+	pathGlob     = 0.8
+	pathContains = 0.7 // the text stands in the path
+	pathWords    = 0.5 // x the share of the query's words that are in the path
+)
+
+// pathMatch is a file whose path a query names.
+type pathMatch struct {
+	part  *part
+	file  int // ordinal in the segment
+	class float64
+	score float64
+}
+
+// paths answers the path mode.
+func (r *run) paths() error {
+	text := strings.TrimPrefix(strings.TrimSpace(r.query.Text), "./")
+	var patterns *globs
+	if strings.ContainsAny(text, "*?[{") {
+		compiled, err := compileGlobs([]string{text})
+		if err != nil {
+			return &BadQuery{Field: "text", Message: "bad glob " + text}
+		}
+		patterns = &compiled
+	}
+	words := r.words.Words
+	var matches []pathMatch
+	for i := range r.corpus.parts {
+		p := &r.corpus.parts[i]
+		for file := range p.Files() {
+			if !r.filtered.files.has(p.fileBase + file) {
+				continue
+			}
+			class := 0.0
+			if patterns == nil {
+				class = matchPath(string(p.Path(file)), text, words)
+			} else if patterns.match(strings.Split(string(p.Path(file)), "/")) {
+				class = pathGlob
+			}
+			if class > 0 {
+				matches = append(matches, pathMatch{p, file, class, class * pathPenalty(p.Flags(file), r.words)})
+			}
+		}
+	}
+	slices.SortFunc(matches, func(a, b pathMatch) int {
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		return bytes.Compare(a.part.Path(a.file), b.part.Path(b.file))
+	})
+	page(r, matches, true, r.pathHit)
+	return nil
+}
+
+// matchPath returns the class of a path, 0 when it does not match.
+func matchPath(name, text string, words []string) float64 {
+	base := path.Base(name)
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	lowerName, lowerText := strings.ToLower(name), strings.ToLower(text)
+	switch {
+	case name == text:
+		return pathExact
+	case strings.EqualFold(base, text):
+		return pathBase
+	case strings.EqualFold(stem, text):
+		return pathStem
+	case strings.HasSuffix(lowerName, "/"+strings.TrimPrefix(lowerText, "/")):
+		return pathSuffix
+	case strings.Contains(lowerName, lowerText):
+		return pathContains
+	}
+	held := lexical.PathTokens(name)
+	n := 0
+	for _, word := range words {
+		if slices.Contains(held, word) {
+			n++
+		}
+	}
+	if 2*n <= len(words) { // fewer than most say nothing
+		return 0
+	}
+	return pathWords * float64(n) / float64(len(words))
+}
+
+func pathPenalty(flags store.FileFlags, q lexical.Query) float64 {
+	penalty := 1.0
+	if flags&store.FlagTest != 0 && !q.Asks("test", "tests", "spec") {
+		penalty *= symbolTest
+	}
+	if flags&(store.FlagVendored|store.FlagGenerated) != 0 {
+		penalty *= symbolAside
+	}
+	return penalty
+}
+
+// pathHit makes the hit of a file.
+func (r *run) pathHit(m pathMatch) Hit {
+	hit := r.fileHit(m.part, m.file, HitFile)
+	first, end := m.part.FileChunks(m.file)
+	size := uint32(0)
+	if end > first {
+		last := m.part.Chunk(end - 1)
+		hit.StartLine, hit.EndLine, size = 1, last.EndLine, last.End
+	}
+	hit.ID = hitID(HitFile, hit.Path, hit.Content, 0, size)
+	hit.Score = m.score
+	if r.query.Explain {
+		hit.Explain = &Explain{Base: m.class, Boosts: map[string]float64{},
+			Penalties: map[string]float64{"path": m.score / m.class}}
+	}
+	return hit
+}
