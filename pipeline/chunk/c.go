@@ -3,5 +3,5 @@ package chunk
 import "github.com/smacker/go-tree-sitter/c"
 
 func cLanguage() language {
-	return parsed("C", "c", "1", slashStyle.with("__attribute__"), c.GetLanguage)
+	return parsed(grammar{name: "C", query: "c", revision: 1, style: slashStyle.with("__attribute__"), load: c.GetLanguage})
 }

@@ -3,5 +3,5 @@ package chunk
 import "github.com/smacker/go-tree-sitter/csharp"
 
 func csharpLanguage() language {
-	return parsed("C#", "csharp", "1", slashStyle.with("["), csharp.GetLanguage)
+	return parsed(grammar{name: "C#", query: "csharp", revision: 1, style: slashStyle.with("["), load: csharp.GetLanguage})
 }

@@ -13,7 +13,7 @@ import (
 // goLanguage reads Go with the standard library's parser, which is several times faster
 // than the grammar, and with the grammar what that parser finds errors in.
 func goLanguage() language {
-	fallback := parsed("Go", "go", "1", slashStyle.with(), golang.GetLanguage)
+	fallback := parsed(grammar{name: "Go", query: "go", revision: 1, style: slashStyle.with(), load: golang.GetLanguage})
 	return language{
 		name: "Go", version: "goparser-go1.26+" + fallback.version, cut: store.CutGrammar,
 		style: fallback.style, typeWord: "type", refine: ownGoMethods,

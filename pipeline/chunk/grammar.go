@@ -18,20 +18,31 @@ var queries embed.FS
 // bindingVersion names the tree-sitter runtime and its set of grammars.
 const bindingVersion = "ts-20240827"
 
-// parsed is a language that is read by a tree-sitter grammar and the query of its name.
-// queryVersion changes whenever the query does.
-func parsed(name, queryFile, queryVersion string, style style, grammar func() *sitter.Language) language {
-	return keyworded(name, queryFile, queryVersion, style, nil, grammar)
+// grammar says how a language is read by tree-sitter.
+type grammar struct {
+	name  string // go-enry's
+	query string // the file under queries
+	// revision counts the changes of the query and of all else that is said here.
+	revision int
+	// module names the version of a grammar that does not come with the binding.
+	module string
+	style  style
+	// keywords gives the capture name that a call of each word stands for, for a language
+	// whose definitions or imports are calls, or "" for a word that is no call.
+	keywords map[string]string
+	// prime is parsed before each content, for a scanner that keeps state between files.
+	prime string
+	load  func() *sitter.Language
 }
 
-// keyworded is a parsed language whose definitions or imports are calls by certain names:
-// keywords gives the capture name that each stands for, or "" for a word that is no call.
-func keyworded(name, queryFile, queryVersion string, style style, keywords map[string]string, grammar func() *sitter.Language) language {
+// parsed is a language that is read by a grammar.
+func parsed(g grammar) language {
+	if g.module == "" {
+		g.module = bindingVersion
+	}
 	return language{
-		name: name, version: bindingVersion + "." + queryVersion, cut: store.CutGrammar, style: style,
-		reader: func(deadline time.Duration) (reader, error) {
-			return newGrammarReader(queryFile, keywords, deadline, grammar())
-		},
+		name: g.name, version: fmt.Sprintf("%s.%d", g.module, g.revision), cut: store.CutGrammar, style: g.style,
+		reader: func(deadline time.Duration) (reader, error) { return newGrammarReader(g, deadline) },
 	}
 }
 
@@ -76,6 +87,7 @@ func roleOf(name string) role {
 // crossing from Go costs as much as parsing ten bytes.
 type grammarReader struct {
 	grammar  *sitter.Language
+	prime    []byte
 	parser   *sitter.Parser
 	query    *sitter.Query
 	cursor   *sitter.QueryCursor
@@ -84,21 +96,24 @@ type grammarReader struct {
 	deadline time.Duration
 }
 
-func newGrammarReader(queryFile string, keywords map[string]string, deadline time.Duration, grammar *sitter.Language) (*grammarReader, error) {
-	text, err := queries.ReadFile("queries/" + queryFile + ".scm")
+func newGrammarReader(g grammar, deadline time.Duration) (*grammarReader, error) {
+	text, err := queries.ReadFile("queries/" + g.query + ".scm")
 	if err != nil {
-		return nil, fmt.Errorf("read query %s: %w", queryFile, err)
+		return nil, fmt.Errorf("read query %s: %w", g.query, err)
 	}
-	query, err := sitter.NewQuery(text, grammar)
+	loaded := g.load()
+	query, err := sitter.NewQuery(text, loaded)
 	if err != nil {
-		return nil, fmt.Errorf("compile query %s: %w", queryFile, err)
+		return nil, fmt.Errorf("compile query %s: %w", g.query, err)
 	}
-	r := &grammarReader{grammar: grammar, query: query, cursor: sitter.NewQueryCursor(), deadline: deadline}
+	r := &grammarReader{
+		grammar: loaded, prime: []byte(g.prime), query: query, cursor: sitter.NewQueryCursor(), deadline: deadline,
+	}
 	for i := range query.CaptureCount() {
 		r.roles = append(r.roles, roleOf(query.CaptureNameForId(i)))
 	}
-	r.keywords = make(map[string]role, len(keywords))
-	for word, name := range keywords {
+	r.keywords = make(map[string]role, len(g.keywords))
+	for word, name := range g.keywords {
 		r.keywords[word] = roleOf(name)
 	}
 	r.renew()
@@ -126,9 +141,15 @@ func (r *grammarReader) close() {
 const maxTopLevel = 20_000
 
 func (r *grammarReader) read(ctx context.Context, content []byte) (outline, error) {
-	tree, err := r.parser.ParseCtx(ctx, nil, content)
+	if len(r.prime) > 0 {
+		tree, err := r.parse(ctx, r.prime)
+		if err != nil {
+			return outline{}, err
+		}
+		tree.Close()
+	}
+	tree, err := r.parse(ctx, content)
 	if err != nil {
-		r.renew()
 		return outline{}, err
 	}
 	defer tree.Close()
@@ -146,6 +167,15 @@ func (r *grammarReader) read(ctx context.Context, content []byte) (outline, erro
 		}
 		r.collect(&o, text, match)
 	}
+}
+
+// parse parses a content and leaves a parser that is fit for the next one.
+func (r *grammarReader) parse(ctx context.Context, content []byte) (*sitter.Tree, error) {
+	tree, err := r.parser.ParseCtx(ctx, nil, content)
+	if err != nil {
+		r.renew()
+	}
+	return tree, err
 }
 
 // collect adds what one match says to the outline.

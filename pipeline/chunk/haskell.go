@@ -10,10 +10,10 @@ import (
 
 func haskellLanguage() language {
 	style := style{line: []string{"-- |", "-- ^", "---", "--"}, open: "{-", close: "-}"}
-	l := parsed("Haskell", "haskell", "1", style, func() *sitter.Language {
-		return sitter.NewLanguage(haskell.Language())
+	l := parsed(grammar{
+		name: "Haskell", query: "haskell", revision: 1, module: "ts-haskell-0.23.1", style: style,
+		load: func() *sitter.Language { return sitter.NewLanguage(haskell.Language()) },
 	})
-	l.version = "ts-0.23.1.1"
 	l.refine = func(_ []byte, o *outline) { o.symbols = joinEquations(o.symbols) }
 	return l
 }

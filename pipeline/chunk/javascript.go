@@ -3,7 +3,7 @@ package chunk
 import "github.com/smacker/go-tree-sitter/javascript"
 
 func javascriptLanguage() language {
-	return keyworded("JavaScript", "javascript", "1", slashStyle, requireKeywords(), javascript.GetLanguage)
+	return parsed(grammar{name: "JavaScript", query: "javascript", revision: 1, style: slashStyle, keywords: requireKeywords(), load: javascript.GetLanguage})
 }
 
 // requireKeywords are the calls that import a module.

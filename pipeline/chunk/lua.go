@@ -7,7 +7,12 @@ import (
 )
 
 func luaLanguage() language {
-	l := keyworded("Lua", "lua", "1", dashStyle, map[string]string{"require": "ref.import"}, lua.GetLanguage)
+	l := parsed(grammar{
+		name: "Lua", query: "lua", revision: 1, style: dashStyle,
+		keywords: map[string]string{"require": "ref.import"},
+		prime:    "local a = 'b'\n", // its scanner keeps the quote of an unfinished string
+		load:     lua.GetLanguage,
+	})
 	l.refine = func(_ []byte, o *outline) {
 		for i := range o.symbols {
 			qualify(&o.symbols[i], ".:", "table")

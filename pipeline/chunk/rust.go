@@ -3,5 +3,5 @@ package chunk
 import "github.com/smacker/go-tree-sitter/rust"
 
 func rustLanguage() language {
-	return parsed("Rust", "rust", "1", slashStyle.with("#["), rust.GetLanguage)
+	return parsed(grammar{name: "Rust", query: "rust", revision: 1, style: slashStyle.with("#["), load: rust.GetLanguage})
 }

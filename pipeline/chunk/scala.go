@@ -3,5 +3,5 @@ package chunk
 import "github.com/smacker/go-tree-sitter/scala"
 
 func scalaLanguage() language {
-	return parsed("Scala", "scala", "1", slashStyle, scala.GetLanguage)
+	return parsed(grammar{name: "Scala", query: "scala", revision: 1, style: slashStyle, load: scala.GetLanguage})
 }

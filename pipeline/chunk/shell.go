@@ -3,8 +3,8 @@ package chunk
 import "github.com/smacker/go-tree-sitter/bash"
 
 func shellLanguage() language {
-	return keyworded("Shell", "shell", "1", hashStyle, map[string]string{
+	return parsed(grammar{name: "Shell", query: "shell", revision: 1, style: hashStyle, load: bash.GetLanguage, keywords: map[string]string{
 		"source": "ref.import", ".": "ref.import",
 		"echo": "", "printf": "", "cd": "", "set": "", "true": "", "false": "", "shift": "", "[": "",
-	}, bash.GetLanguage)
+	}})
 }

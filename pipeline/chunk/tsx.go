@@ -3,5 +3,5 @@ package chunk
 import "github.com/smacker/go-tree-sitter/typescript/tsx"
 
 func tsxLanguage() language {
-	return keyworded("TSX", "tsx", "1", slashStyle, requireKeywords(), tsx.GetLanguage)
+	return parsed(grammar{name: "TSX", query: "tsx", revision: 1, style: slashStyle, keywords: requireKeywords(), load: tsx.GetLanguage})
 }

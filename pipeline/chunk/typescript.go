@@ -3,5 +3,5 @@ package chunk
 import "github.com/smacker/go-tree-sitter/typescript/typescript"
 
 func typescriptLanguage() language {
-	return keyworded("TypeScript", "typescript", "1", slashStyle, requireKeywords(), typescript.GetLanguage)
+	return parsed(grammar{name: "TypeScript", query: "typescript", revision: 1, style: slashStyle, keywords: requireKeywords(), load: typescript.GetLanguage})
 }

@@ -6,9 +6,9 @@ import (
 )
 
 func zigLanguage() language {
-	l := keyworded("Zig", "zig", "1", slashStyle, map[string]string{"@import": "ref.import"}, func() *sitter.Language {
-		return sitter.NewLanguage(zig.Language())
+	return parsed(grammar{
+		name: "Zig", query: "zig", revision: 1, module: "ts-zig-1.1.2", style: slashStyle,
+		keywords: map[string]string{"@import": "ref.import"},
+		load:     func() *sitter.Language { return sitter.NewLanguage(zig.Language()) },
 	})
-	l.version = "ts-1.1.2.1"
-	return l
 }
