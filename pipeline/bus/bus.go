@@ -116,6 +116,8 @@ type ConsumerState struct {
 	Pending    uint64
 	InFlight   int
 	Redelivers int
+	// Obsolete counts the deliveries to this process that ended with ErrObsolete.
+	Obsolete uint64
 }
 
 // DeadLetter is a message that no handler could take.
@@ -131,32 +133,39 @@ type DeadLetter struct {
 type Bus interface {
 	// Publish appends messages of one codebase and one lane durably and all or none, in
 	// order, and returns the sequence of the last. With a guard, it fails with ErrGuard
-	// unless guard is the last sequence of that codebase's lane (0: none yet). A batch all
-	// of whose IDs are already in the log succeeds again. At most MaxBatch messages.
+	// unless guard is the last sequence of that codebase's lane (0: none yet). Messages
+	// whose IDs the log got within the dedupe window are left out, and a batch of nothing
+	// else succeeds again, whatever the guard. At most MaxBatch messages.
 	Publish(ctx context.Context, messages []Message, guard *uint64) (uint64, error)
 	// LastOf returns the last sequence of a codebase's lane, 0 when there is none.
 	LastOf(ctx context.Context, id store.CodebaseID, lane Lane) (uint64, error)
 	// Consume hands messages to the handler until ctx ends, and returns nil then, when all
-	// handlers have ended. A consumer that vanished is made again.
+	// handlers have ended. A new consumer begins with the oldest message. A consumer that
+	// vanished is made again. It returns ErrClosed when the bus is closed under it.
 	Consume(ctx context.Context, c Consumer, h Handler) error
 	// State inspects the log.
 	State(ctx context.Context) (State, error)
 	// Read calls fn for every message with a sequence in [from, to], in order; to 0 means
-	// the last one at the time of the call.
+	// the last one at the time of the call. An error of fn ends it and is returned.
 	Read(ctx context.Context, from, to uint64, fn func(Stored) error) error
-	// Follow calls fn for every message from a sequence on until ctx ends.
+	// Follow calls fn for every message from a sequence on until ctx ends, and returns nil
+	// then. An error of fn ends it and is returned.
 	Follow(ctx context.Context, from uint64, fn func(Stored) error) error
 	// Purge removes the messages of a codebase below a sequence; 0 removes all of them.
 	Purge(ctx context.Context, id store.CodebaseID, below uint64) error
-	// Reset makes the log anew, empty, under a new incarnation, consumers included.
+	// Reset makes the log anew, empty, under a new incarnation, consumers included; dead
+	// letters stay. Running calls of Consume and Follow go on with the new log, and
+	// deliveries of the old one are nobody's any more.
 	Reset(ctx context.Context) (State, error)
 
 	// DeadLetters lists what was dropped, oldest first.
 	DeadLetters(ctx context.Context) ([]DeadLetter, error)
-	// RetryDeadLetter publishes it again and removes the letter; DropDeadLetter removes it.
+	// RetryDeadLetter publishes it again, as a new message with the same ID, and removes
+	// the letter; DropDeadLetter removes it. Both return store.ErrNotFound for no letter.
 	RetryDeadLetter(ctx context.Context, letter uint64) error
 	DropDeadLetter(ctx context.Context, letter uint64) error
 
-	// Close stops consumers and releases the log. It may be called twice.
+	// Close stops consumers, waits for their handlers and releases the log. It may be
+	// called twice, but not by a handler. Every other method returns ErrClosed afterwards.
 	Close() error
 }
