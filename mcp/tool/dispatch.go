@@ -112,3 +112,10 @@ func (c *call) finish(err error) *Envelope {
 	c.env.LatencyMs = c.now().Sub(c.started).Milliseconds()
 	return c.env
 }
+
+// Succeeded is an envelope for an answer that needs no backend.
+func Succeeded(r Report) *Envelope {
+	e := newEnvelope()
+	e.Report = r
+	return e
+}

@@ -68,8 +68,9 @@ func (c *call) operate(ctx context.Context, b store.Codebase, kind OperationKind
 		c.warn("files_parked", plural(parked, "file")+" could not be processed; status names each with its reason")
 		c.partial()
 	}
-	_, err = c.check(ctx, b, CheckOptions{Mode: ModeEventual})
-	c.env.Operation.Errors = append([]string(nil), c.env.Operation.Errors...)
+	ended := c.env.Operation
+	_, err = c.check(ctx, b, CheckOptions{Mode: ModeVerified, MaxWait: -1})
+	c.env.Operation = ended
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,11 @@ func (c *call) read(ctx context.Context, p ReadParams) error {
 	if err != nil {
 		return err
 	}
-	b, err := c.resolve(ctx, p.Scope)
+	scope := p.Scope
+	if scope.Codebase == "" && filepath.IsAbs(p.Targets[0]) {
+		scope.Codebase = p.Targets[0]
+	}
+	b, err := c.resolve(ctx, scope)
 	if err != nil {
 		return err
 	}
@@ -91,23 +96,28 @@ type reader struct {
 
 // target reads a path, a path with a range, or a symbol, in that order.
 func (r *reader) target(ctx context.Context, target string) (Hit, error) {
-	hit, err := r.path(ctx, target, 0, 0)
-	if err == nil || !missing(err) {
-		return hit, err
-	}
-	if name, start, end, ok := splitRange(target); ok {
-		if ranged, rangedErr := r.path(ctx, name, max(1, start), end); rangedErr == nil || !missing(rangedErr) {
-			if start == 0 && rangedErr == nil {
-				r.warn("range_clamped", "lines count from 1")
-			}
-			return ranged, rangedErr
+	name, start, end, ranged := splitRange(target)
+	if !ranged || !strings.HasPrefix(target, `"`) { // a range stands after the quotes
+		hit, err := r.path(ctx, target, 0, 0)
+		if err == nil || !missing(err) {
+			return hit, err
 		}
-		return Hit{}, err
+	}
+	if ranged {
+		if start == 0 {
+			r.warn("range_clamped", "lines count from 1")
+		}
+		return r.path(ctx, name, max(1, start), end)
 	}
 	if strings.ContainsAny(target, "/ ") || r.view == nil {
-		return Hit{}, err
+		return Hit{}, r.noFile(target)
 	}
 	return r.symbol(ctx, target)
+}
+
+func (r *reader) noFile(path string) *Error {
+	return Errorf(CodePathNotFound, "there is no file %s in %s", merkle.QuotePath(path), r.codebase.Name).
+		Next(NextStep{ToolSearch, map[string]any{"query": merkle.QuotePath(path), "mode": "path"}, "finds files by their path"})
 }
 
 func missing(err error) bool {
@@ -133,8 +143,7 @@ func (r *reader) path(ctx context.Context, written string, start, end int) (Hit,
 			return Hit{}, err
 		}
 	}
-	return Hit{}, Errorf(CodePathNotFound, "there is no file %s in %s", merkle.QuotePath(paths[0]), r.codebase.Name).
-		Next(NextStep{ToolSearch, map[string]any{"query": merkle.QuotePath(paths[0]), "mode": "path"}, "finds files by their path"})
+	return Hit{}, r.noFile(paths[0])
 }
 
 func (r *reader) show(ctx context.Context, path string, file LiveFile, start, end int) (Hit, error) {

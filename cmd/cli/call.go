@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+// call opens a session, makes one call and prints its envelope.
+func (r *run) call(ctx context.Context, verb string, params any) error {
+	if r.Home == "" {
+		return usagef("there is no data directory: set FRESHET_HOME or give --home")
+	}
+	home, err := filepath.Abs(r.Home)
+	if err != nil {
+		return usagef("--home: %w", err)
+	}
+	log := slog.New(slog.NewTextHandler(r.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	session, err := r.Connect(ctx, home, log)
+	if err != nil {
+		return unreachable(home, err)
+	}
+	status := newProgress(r.Stderr, r.Terminal && !r.json, r.Now)
+	envelope, err := session.Call(ctx, verb, params, func(n tool.Notice) error {
+		if n.Operation != nil {
+			return status.show(*n.Operation)
+		}
+		_, err := io.WriteString(r.Stdout, n.Text)
+		return err
+	})
+	err = errors.Join(err, status.end())
+	if closeErr := session.Close(); closeErr != nil {
+		log.Warn("close", "error", closeErr)
+	}
+	if err != nil {
+		return unreachable(home, err)
+	}
+	if ctx.Err() != nil && envelope.Error != nil {
+		envelope.Error = tool.AsError(context.Canceled)
+		envelope.NextSteps = nil
+	}
+	r.print(envelope)
+	return nil
+}
+
+// unreachable is the error of an index that could not be asked.
+func unreachable(home string, err error) *tool.Error {
+	known := tool.AsError(err)
+	if known.Code == tool.CodeInternal {
+		known = tool.Errorf(tool.CodeStoreUnavailable, "data directory %s: %w", home, err)
+	}
+	return known
+}
+
+// print shows an envelope and sets the exit code: as JSON on stdout, or for people with
+// the answer on stdout and the error on stderr.
+func (r *run) print(e *tool.Envelope) {
+	r.code = e.ExitCode()
+	var err error
+	if r.json {
+		if e.NextSteps == nil {
+			e.NextSteps = []tool.NextStep{}
+		}
+		err = json.NewEncoder(r.Stdout).Encode(e)
+	} else {
+		_, err = io.WriteString(r.Stdout, tool.Markdown(e))
+		_, _ = io.WriteString(r.Stderr, tool.ErrorText(e))
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(r.Stderr, "error: write answer:", err)
+		r.code = tool.ExitError
+	}
+}
+
+// scope is the codebase that an argument names, or the one of the working directory.
+func (r *run) scope(args []string) tool.Scope {
+	s := tool.Scope{CWD: r.Dir}
+	if len(args) > 0 {
+		s.Codebase = r.codebase(args[0])
+	}
+	return s
+}
+
+// codebase resolves a reference that is written as a path; names and ids stay.
+func (r *run) codebase(ref string) string {
+	if ref == "." || ref == ".." || filepath.Base(ref) != ref {
+		return r.path(ref)
+	}
+	return ref
+}
+
+// path makes a path absolute, and resolves its symlinks as far as it exists.
+func (r *run) path(path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.Dir, path)
+	}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	return filepath.Clean(path)
+}

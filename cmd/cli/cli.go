@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+// Session makes calls on a data directory.
+type Session interface {
+	// Call makes one call and returns its envelope. An error speaks of reaching the index;
+	// what the call itself has to say is in the envelope.
+	Call(ctx context.Context, verb string, params any, observe tool.Observer) (*tool.Envelope, error)
+	// Close ends the session. It may be called twice.
+	Close() error
+}
+
+// Connector opens a session on a data directory.
+type Connector func(ctx context.Context, home string, log *slog.Logger) (Session, error)
+
+// Program is what the command line needs of its process. Connect, Stdout and Stderr are
+// required.
+type Program struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Terminal is set when Stderr is one: progress then redraws a line of its own.
+	Terminal bool
+	// Dir is the working directory, absolute, with symlinks resolved.
+	Dir string
+	// Home is the data directory unless --home names another.
+	Home    string
+	Build   tool.Build
+	Connect Connector
+	// ServeChild is the loop of a parsing child process.
+	ServeChild func(r io.Reader, w io.Writer) error
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Run runs one command line, without the program's name, and returns its exit code.
+// Cancelling ctx interrupts it; what was done is kept.
+func (p Program) Run(ctx context.Context, args []string) int {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	r := &run{Program: p, json: wantsJSON(args)}
+	root := r.root()
+	root.SetArgs(args)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return r.fail(ctx, root, args, err)
+	}
+	return r.code
+}
+
+// run is one command line on its way.
+type run struct {
+	Program
+	json bool
+	code int
+}
+
+// usagef is an error in the arguments themselves.
+func usagef(format string, args ...any) error {
+	return tool.Errorf(tool.CodeInvalidArgument, format, args...)
+}
+
+// fail reports an error that came before an envelope did. Whatever cobra says is about the
+// arguments; everything else comes as a *tool.Error.
+func (r *run) fail(ctx context.Context, root *cobra.Command, args []string, err error) int {
+	var known *tool.Error
+	if !errors.As(err, &known) {
+		known = tool.Errorf(tool.CodeInvalidArgument, "%w", err)
+	}
+	if known.Code == tool.CodeInvalidArgument && len(known.NextSteps) == 0 {
+		help := root.CommandPath()
+		if cmd, _, err := root.Find(args); err == nil {
+			help = cmd.CommandPath()
+		}
+		known.Next(tool.NextStep{
+			Tool: tool.ToolCommandLine, Arguments: map[string]any{"command": help + " --help"}, Why: "shows the usage",
+		})
+	}
+	if ctx.Err() != nil {
+		known = tool.AsError(context.Canceled)
+	}
+	r.print(tool.Failed(known))
+	return r.code
+}
+
+// wantsJSON looks for --json before the arguments are parsed, so that an error in them is
+// reported as asked too.
+func wantsJSON(args []string) bool {
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	return slices.ContainsFunc(args[:end], func(arg string) bool {
+		return arg == "--json" || strings.HasPrefix(arg, "--json=t") || arg == "--json=1"
+	})
+}
+
+func (r *run) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "freshet",
+		Short: "A code index that is never silently stale",
+		Long: "freshet keeps a code index true to the files on disk and searches it. Every answer says\n" +
+			"how fresh it is, and proves it.",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no verb %s", args[0])
+			}
+			return usagef("name a verb: %s", strings.Join(append(tool.Verbs(), "version"), ", "))
+		},
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().BoolVar(&r.json, "json", r.json, "print one JSON value on stdout and nothing else")
+	root.PersistentFlags().StringVar(&r.Home, "home", r.Home, "data directory")
+	root.AddCommand(r.searchVerb(), r.readVerb(), r.statusVerb(), r.whyVerb())
+	root.AddCommand(r.indexVerb(), r.syncVerb(), r.reindexVerb(), r.cancelVerb(), r.clearVerb())
+	root.AddCommand(r.snapshotsVerb(), r.diffVerb(), r.collectVerb())
+	root.AddCommand(r.verifyVerb(), r.exportVerb(), r.replayVerb(), r.recordVerb(), r.eventsVerb(), r.deadLettersVerb())
+	root.AddCommand(r.versionVerb(), r.chunkChildVerb())
+	return root
+}

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// DefaultHome is the data directory that the environment names: FRESHET_HOME, or freshet
+// in the user's data directory. It is empty when there is none.
+func DefaultHome(getenv func(string) string) string {
+	if home := getenv("FRESHET_HOME"); home != "" {
+		return home
+	}
+	if data := getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
+		return filepath.Join(data, "freshet")
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".local", "share", "freshet")
+	}
+	return ""
+}
+
+// IsTerminal reports whether a file is a terminal, as far as its mode tells.
+func IsTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}

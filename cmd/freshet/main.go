@@ -1,0 +1,74 @@
+// Freshet keeps a code index true to the files on disk, and searches it with a verdict on
+// its freshness. See package cli for the verbs.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/freshet/freshet/cmd/cli"
+	"github.com/freshet/freshet/cmd/host"
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/chunk"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error: find this program:", err)
+		return tool.ExitError
+	}
+	dir, err := workingDirectory()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error: find the working directory:", err)
+		return tool.ExitError
+	}
+	build := buildInfo()
+	return cli.Program{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Terminal: cli.IsTerminal(os.Stderr),
+		Dir:      dir, Home: cli.DefaultHome(os.Getenv), Build: build,
+		ServeChild: chunk.ServeChild,
+		Connect: func(ctx context.Context, home string, log *slog.Logger) (cli.Session, error) {
+			return host.Connect(ctx, host.Options{
+				Home: home, Version: build.Version, ChunkCommand: []string{self, "chunk-child"}, Log: log,
+			})
+		},
+	}.Run(ctx, os.Args[1:])
+}
+
+func workingDirectory() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+func buildInfo() tool.Build {
+	build := tool.Build{Version: "(devel)", Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return build
+	}
+	if info.Main.Version != "" {
+		build.Version = info.Main.Version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			build.Revision = setting.Value
+		}
+	}
+	return build
+}
