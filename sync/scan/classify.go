@@ -1,0 +1,220 @@
+package scan
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-enry/go-enry/v2"
+
+	"github.com/freshet/freshet/store"
+)
+
+// Version is the version of what is left out and of the classification. It is part of the
+// recipe: a change here makes another index.
+const Version = "1"
+
+// Classify says which language a file is written in, by go-enry's names, "" when unknown,
+// and what else is known of it. It depends on the path and the bytes alone.
+func Classify(path string, data []byte) (language string, flags store.FileFlags) {
+	var c classifier
+	return c.classify(path, data)
+}
+
+// classifier remembers what it found out about directories. One goroutine uses it.
+type classifier struct {
+	dir      string
+	dirFlags store.FileFlags
+	dirKnown bool
+}
+
+// headBytes is how much of a file is looked at to tell its language or its maker.
+const headBytes = 4 << 10
+
+func (c *classifier) classify(name string, data []byte) (string, store.FileFlags) {
+	dir := parentOf(name)
+	if !c.dirKnown || c.dir != dir {
+		c.dir, c.dirKnown = dir, true
+		c.dirFlags = directoryFlags(dir)
+	}
+	flags := c.dirFlags
+	base := baseOf(name)
+	if flags&store.FlagVendored == 0 && mayBeVendored(name, base) && enry.IsVendor(plainVendor(name)) {
+		flags |= store.FlagVendored
+	}
+	if flags&store.FlagDocs == 0 && mayBeDocumentation(base) && enry.IsDocumentation(base) {
+		flags |= store.FlagDocs
+	}
+	if isTestName(base) {
+		flags |= store.FlagTest
+	}
+	head := data[:min(len(data), headBytes)]
+	if isGenerated(name, base, head, data) {
+		flags |= store.FlagGenerated
+	}
+	return languageOf(name, base, data), flags
+}
+
+// directoryFlags says what holds for every file below a directory.
+func directoryFlags(dir string) store.FileFlags {
+	if dir == "" {
+		return 0
+	}
+	var flags store.FileFlags
+	if enry.IsVendor(plainVendor(dir + "/")) {
+		flags |= store.FlagVendored
+	}
+	if enry.IsDocumentation(dir + "/") {
+		flags |= store.FlagDocs
+	}
+	for part := range strings.SplitSeq(dir, "/") {
+		switch strings.ToLower(part) {
+		case "test", "tests", "__tests__", "testdata", "testing", "spec", "specs", "e2e", "fixtures", "__mocks__", "__snapshots__":
+			flags |= store.FlagTest
+		}
+	}
+	return flags
+}
+
+// ownWords are directories that go-enry calls vendored and that hold as often a project's
+// own code.
+var ownWords = []string{"cache", "env", "testdata", ".github", "dist"}
+
+// plainVendor takes those directories out of a path before go-enry judges it.
+func plainVendor(name string) string {
+	for _, word := range ownWords {
+		if !strings.Contains(name, word+"/") {
+			continue
+		}
+		parts := strings.Split(name, "/")
+		for i, part := range parts {
+			if slices.Contains(ownWords, part) {
+				parts[i] = "-"
+			}
+		}
+		return strings.Join(parts, "/")
+	}
+	return name
+}
+
+// mayBeVendored spares the long expression of go-enry those names that it cannot match
+// beyond their directories.
+func mayBeVendored(name, base string) bool {
+	switch path.Ext(base) {
+	case ".go", ".py", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".hpp", ".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".md", ".tsx", ".json", ".yaml", ".yml", ".toml":
+		return base == "cpplint.py" || base == "fabfile.py"
+	case ".ts":
+		return strings.HasSuffix(base, ".d.ts")
+	}
+	return true
+}
+
+// mayBeDocumentation reports whether a name begins like one of go-enry's documents.
+func mayBeDocumentation(base string) bool {
+	return base != "" && strings.IndexByte("CILRlr", base[0]) >= 0
+}
+
+// isTestName knows tests by the habits of their languages.
+func isTestName(base string) bool {
+	stem, ext, _ := strings.Cut(base, ".")
+	switch {
+	case strings.HasSuffix(stem, "_test"), strings.HasSuffix(stem, "_spec"), strings.HasSuffix(stem, "_unittest"), strings.HasSuffix(stem, "-test"):
+		return true
+	case strings.HasPrefix(stem, "test_") && (ext == "py" || ext == "c" || ext == "cpp" || ext == "rb"), base == "conftest.py":
+		return true
+	case strings.HasPrefix(ext, "test."), strings.HasPrefix(ext, "spec."), strings.HasPrefix(ext, "stories."):
+		return true
+	}
+	switch ext {
+	case "java", "kt", "cs", "scala", "swift", "php", "groovy":
+		return strings.HasSuffix(stem, "Test") || strings.HasSuffix(stem, "Tests") || strings.HasSuffix(stem, "Spec") || strings.HasSuffix(stem, "TestCase")
+	case "bats":
+		return true
+	}
+	return false
+}
+
+// languageOf asks first what costs a look-up, and for the bytes only when names leave a
+// choice.
+func languageOf(name, base string, data []byte) string {
+	if l := enry.GetLanguagesByFilename(base, nil, nil); len(l) == 1 {
+		return l[0]
+	}
+	candidates := enry.GetLanguagesByExtension(base, nil, nil)
+	if len(candidates) == 1 {
+		return candidates[0]
+	}
+	head := data[:min(len(data), headBytes)]
+	if len(candidates) == 0 {
+		if bytes.HasPrefix(head, []byte("#!")) {
+			if l := enry.GetLanguagesByShebang(base, head, nil); len(l) > 0 {
+				return l[0]
+			}
+		}
+		return ""
+	}
+	if l, ok := preferred(path.Ext(base), head); ok {
+		return l
+	}
+	return enry.GetLanguage(base, head)
+}
+
+// preferred settles the extensions that are common and almost always mean one language,
+// without go-enry's statistics.
+func preferred(ext string, head []byte) (string, bool) {
+	switch ext {
+	case ".ts":
+		if bytes.HasPrefix(bytes.TrimSpace(head), []byte("<?xml")) {
+			return "XML", true
+		}
+		return "TypeScript", true
+	case ".tsx":
+		if bytes.HasPrefix(bytes.TrimSpace(head), []byte("<?xml")) {
+			return "XML", true
+		}
+		return "TSX", true
+	case ".md":
+		return "Markdown", true
+	case ".rs":
+		return "Rust", true
+	case ".cs":
+		return "C#", true
+	case ".yml", ".yaml":
+		return "YAML", true
+	case ".json":
+		return "JSON", true
+	case ".html":
+		return "HTML", true
+	case ".php":
+		return "PHP", true
+	case ".sql":
+		return "SQL", true
+	}
+	return "", false
+}
+
+// markers are words of which the head of nearly every generated file has one.
+var markers = [][]byte{
+	[]byte("enerated"), []byte("DO NOT EDIT"), []byte("GENERATED"), []byte("sourceMappingURL"), []byte("do not edit"), []byte("Do not edit"),
+}
+
+// isGenerated asks go-enry when the name or the head suggests it.
+func isGenerated(name, base string, head, data []byte) bool {
+	if bytes.Contains(head, []byte("Code generated ")) && bytes.Contains(head, []byte("DO NOT EDIT")) || bytes.Contains(head, []byte("@generated")) {
+		return true
+	}
+	switch {
+	case strings.HasSuffix(base, ".lock"), strings.HasSuffix(base, "-lock.json"), strings.HasSuffix(base, "-lock.yaml"),
+		strings.HasSuffix(base, ".min.js"), strings.HasSuffix(base, ".min.css"), base == "go.sum", base == "npm-shrinkwrap.json":
+		return true
+	case strings.Contains(name, "node_modules/"), strings.Contains(name, "__generated__/"), strings.HasSuffix(base, ".Designer.cs"):
+		return true
+	}
+	for _, marker := range markers {
+		if bytes.Contains(head, marker) {
+			return enry.IsGenerated(name, data)
+		}
+	}
+	return false
+}

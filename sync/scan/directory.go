@@ -1,0 +1,277 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// worker visits directories, one after the other.
+type worker struct {
+	*walk
+	ctx    context.Context //nolint:containedctx // a worker lives for one call of Scan
+	names  []byte
+	buf    []byte
+	kinds  classifier
+	counts Summary
+}
+
+// visit finds out what a directory is now. An error ends the scan.
+func (k *worker) visit(v *visit) error {
+	fd, stat, err := k.enter(v.path)
+	switch {
+	case err == nil:
+		defer func() { _ = unix.Close(fd) }()
+	case gone(err):
+		v.gone = true
+		k.counts.Vanished++
+		return nil
+	case exhausted(err):
+		return fmt.Errorf("open %s: %w", merkle.QuotePath(v.path), err)
+	case v.path == "":
+		return fmt.Errorf("%w: %w", ErrRootUnreadable, err)
+	default:
+		v.unreadable(err)
+		return nil
+	}
+	v.next = &node{entry: store.StatEntry{Path: v.path, Dir: true, Stat: stat, Racy: k.clock.racy(stat)}}
+	p := v.prior
+	same := p != nil && !p.entry.Racy && p.entry.Stat == stat
+	if same && p.entry.LeftOut == store.LeftOutNested {
+		v.next.entry = p.entry
+		return nil
+	}
+	if same && p.entry.LeftOut == "" {
+		state, changed, err := k.readRules(v, fd, func(name string) bool { return p.file(name) != nil })
+		if err != nil {
+			return err
+		}
+		if !changed {
+			v.next.rules = state
+			v.next.entry = p.entry
+			return k.revisit(v, fd)
+		}
+	}
+	return k.list(v, fd)
+}
+
+func (k *worker) enter(path string) (int, store.Stat, error) {
+	if err := k.interfere("enter", path); err != nil {
+		return -1, store.Stat{}, err
+	}
+	fd, err := openBeneath(k.root, path)
+	if err != nil {
+		return -1, store.Stat{}, err
+	}
+	stat, err := fstat(fd)
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, store.Stat{}, err
+	}
+	return fd, k.clock.see(stat), nil
+}
+
+// interfere lets a test fail an operation or change the disk right before it.
+func (k *worker) interfere(op, path string) error {
+	if k.scanner.fault == nil {
+		return nil
+	}
+	return k.scanner.fault(op, path)
+}
+
+// exhausted reports an error that speaks of this process and not of the file.
+func exhausted(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
+}
+
+// unreadable keeps what is known of a directory that cannot be entered, or leaves it out
+// when nothing is.
+func (v *visit) unreadable(err error) {
+	v.delta.Kept = append(v.delta.Kept, Kept{v.path, store.LeftOutUnreadable, err})
+	if v.prior != nil && v.prior.entry.LeftOut == "" {
+		v.kept = true
+		return
+	}
+	v.next = &node{entry: store.StatEntry{
+		Path: v.path, Dir: true, LeftOut: store.LeftOutUnreadable, Racy: true, Stat: store.Stat{Mode: unix.S_IFDIR},
+	}}
+}
+
+// revisit asks every known file of an unchanged directory for its stat.
+func (k *worker) revisit(v *visit, fd int) error {
+	old := v.prior.files
+	files, copied := old, false
+	for i := range old {
+		e := &old[i]
+		now := e
+		if statted(e) || isRuleFile(baseOf(e.Path)) {
+			var err error
+			if now, err = k.examine(v, fd, e.Path, e); err != nil {
+				return err
+			}
+		}
+		if now != e && !copied {
+			files, copied = slices.Clone(old[:i]), true
+		}
+		switch {
+		case now == nil:
+			v.drop(e)
+		case copied:
+			v.record(e, now)
+			files = append(files, *now)
+		}
+	}
+	v.next.files = files
+	for _, d := range v.prior.dirs {
+		if d.entry.LeftOut == store.LeftOutIgnored {
+			v.next.dirs = append(v.next.dirs, d)
+			continue
+		}
+		v.below = append(v.below, &visit{path: d.entry.Path, prior: d, rules: v.next.rules.rules})
+	}
+	if len(v.below) == 0 {
+		v.next.dirs = v.prior.dirs
+	}
+	return nil
+}
+
+// statted reports whether the decision about a file depends on its stat.
+func statted(e *store.StatEntry) bool {
+	switch e.LeftOut {
+	case store.LeftOutIgnored, store.LeftOutSymlink, store.LeftOutSpecial, store.LeftOutSecret:
+		return false
+	}
+	return true
+}
+
+// list reads the names of a directory and decides about each.
+func (k *worker) list(v *visit, fd int) error {
+	err := k.interfere("list", v.path)
+	var names []dirent
+	if err == nil {
+		names, err = list(fd, k.names)
+	}
+	switch {
+	case err != nil && v.path == "":
+		return fmt.Errorf("%w: %w", ErrRootUnreadable, err)
+	case err != nil:
+		v.unreadable(err)
+		return nil
+	}
+	k.counts.Listed++
+	v.relisted = true
+	slices.SortFunc(names, func(a, b dirent) int { return strings.Compare(a.name, b.name) })
+	has := func(name string) bool {
+		_, ok := slices.BinarySearchFunc(names, name, func(d dirent, name string) int { return strings.Compare(d.name, name) })
+		return ok
+	}
+	switch {
+	case v.path != "" && has(".git"):
+		v.next.entry.LeftOut = store.LeftOutNested
+		v.dropBelow(v.prior)
+		return nil
+	case v.path == "" && len(names) == 0 && v.prior != nil && len(v.prior.files)+len(v.prior.dirs) > 0 && !k.scanner.opts.AcceptEmpty:
+		return ErrRootEmptied
+	}
+	state, changed, err := k.readRules(v, fd, has)
+	if err != nil {
+		return err
+	}
+	v.next.rules = state
+	for _, d := range names {
+		if d.name == ".git" {
+			continue
+		}
+		if err := k.decide(v, fd, d, changed); err != nil {
+			return err
+		}
+	}
+	v.compare()
+	return nil
+}
+
+// decide puts one name where it belongs: among the files, or the directories that are
+// entered or not.
+func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
+	path := join(v.path, d.name)
+	if d.mode == 0 {
+		stat, err := statAt(fd, d.name)
+		if err != nil {
+			v.moved = true
+			return nil
+		}
+		d.mode = kind(stat.Mode)
+	}
+	rules := v.next.rules.rules
+	if d.mode == unix.S_IFDIR {
+		old := v.prior.dir(path)
+		if rules.Match(path, true).Ignored {
+			n := &node{entry: store.StatEntry{Path: path, Dir: true, LeftOut: store.LeftOutIgnored, Stat: store.Stat{Mode: unix.S_IFDIR}}}
+			n.add()
+			v.next.dirs = append(v.next.dirs, n)
+			return nil
+		}
+		if old != nil && old.entry.LeftOut == store.LeftOutIgnored {
+			old = nil
+		}
+		v.below = append(v.below, &visit{path: path, prior: old, rules: rules, changed: changed})
+		return nil
+	}
+	entry := store.StatEntry{Path: path, Stat: store.Stat{Mode: d.mode}}
+	switch {
+	case rules.Match(path, false).Ignored:
+		entry.LeftOut = store.LeftOutIgnored
+	case d.mode == unix.S_IFLNK:
+		entry.LeftOut = store.LeftOutSymlink
+	case d.mode != unix.S_IFREG:
+		entry.LeftOut = store.LeftOutSpecial
+	case IsSecret(path):
+		entry.LeftOut = store.LeftOutSecret
+	}
+	if entry.LeftOut != "" && !(isRuleFile(d.name) && d.mode == unix.S_IFREG) {
+		v.next.files = append(v.next.files, entry)
+		return nil
+	}
+	now, err := k.examine(v, fd, path, v.prior.file(d.name))
+	if err == nil && now != nil {
+		v.next.files = append(v.next.files, *now)
+	}
+	return err
+}
+
+// compare takes note of how a listed directory differs from what was known of it.
+func (v *visit) compare() {
+	for i := range v.next.files {
+		v.record(v.prior.file(baseOf(v.next.files[i].Path)), &v.next.files[i])
+	}
+	for _, d := range v.next.dirs { // ignored ones
+		old := v.prior.dir(d.entry.Path)
+		if old == nil {
+			v.record(nil, &d.entry)
+			continue
+		}
+		v.record(&old.entry, &d.entry)
+		v.dropBelow(old)
+	}
+	if v.prior == nil {
+		return
+	}
+	for i := range v.prior.files {
+		if v.next.file(baseOf(v.prior.files[i].Path)) == nil {
+			v.drop(&v.prior.files[i])
+		}
+	}
+	for _, d := range v.prior.dirs {
+		_, entered := slices.BinarySearchFunc(v.below, d.entry.Path, func(b *visit, path string) int { return strings.Compare(b.path, path) })
+		if !entered && v.next.dir(d.entry.Path) == nil {
+			v.dropNode(d)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Errors of a scan whose root is not what it was. The index stays as it is: files that
+// cannot be reached were not deleted.
+var (
+	ErrRootVanished   = errors.New("root directory is gone")
+	ErrRootReplaced   = errors.New("another directory stands at the root")
+	ErrRootEmptied    = errors.New("root directory is empty and was not")
+	ErrRootUnreadable = errors.New("root directory cannot be read")
+)
+
+// Options configure a Scanner. The zero value works.
+type Options struct {
+	// Workers is how many directories are read at once; 0 means 8 for a tree never seen,
+	// whose files must be read, and otherwise one for each processor, from 2 to 8.
+	Workers int
+	// MaxFileBytes is the size over which a file is left out; 0 means 1 MiB.
+	MaxFileBytes int64
+	// Granularity is how far apart two writes must be for their times to differ; 0 means
+	// 10 ms.
+	Granularity time.Duration
+	// Identity is the directory that must stand at the root; the zero one is any.
+	Identity store.RootIdentity
+	// AcceptEmpty takes a root without entries for an empty tree, where it is otherwise
+	// ErrRootEmptied.
+	AcceptEmpty bool
+	// Stamp replaces the times that the file system gives, in nanoseconds, to stand in for
+	// a coarse one; nil keeps them.
+	Stamp func(ns int64) int64
+	Now   func() time.Time // nil means time.Now
+	Log   *slog.Logger     // nil means discard
+}
+
+// DefaultMaxFileBytes is the size over which files are left out unless told otherwise.
+const DefaultMaxFileBytes = 1 << 20
+
+// defaultGranularity is the longest tick of a Linux kernel (HZ=100).
+const defaultGranularity = 10 * time.Millisecond
+
+// Sink takes the contents that a scan reads and that the index did not have at their path.
+type Sink interface {
+	// Content is called from several goroutines. The bytes are the sink's to keep. An error
+	// ends the scan.
+	Content(path string, hash merkle.Hash, data []byte) error
+}
+
+// Scanner scans one root. It holds nothing between scans and may be used from several
+// goroutines.
+type Scanner struct {
+	root string
+	opts Options
+	// fault stands in for a failing disk and for writers at awkward moments in tests.
+	fault func(op, path string) error
+}
+
+// New returns a scanner of the directory root, an absolute path.
+func New(root string, opts Options) *Scanner {
+	if opts.MaxFileBytes <= 0 {
+		opts.MaxFileBytes = DefaultMaxFileBytes
+	}
+	if opts.Granularity <= 0 {
+		opts.Granularity = defaultGranularity
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Scanner{root: root, opts: opts}
+}
+
+func (s *Scanner) workers(prior *Index) int {
+	switch {
+	case s.opts.Workers > 0:
+		return s.opts.Workers
+	case prior == nil || prior.root == nil:
+		return 8
+	}
+	return min(max(runtime.GOMAXPROCS(0), 2), 8)
+}
+
+// Identity returns the device and inode of the directory at root. It returns
+// ErrRootVanished or ErrRootUnreadable when there is none to be read.
+func Identity(root string) (store.RootIdentity, error) {
+	fd, stat, err := enterRoot(root)
+	if err != nil {
+		return store.RootIdentity{}, err
+	}
+	_ = unix.Close(fd)
+	return store.RootIdentity{Device: stat.Device, Inode: stat.Inode}, nil
+}
+
+// enterRoot opens the root and returns its stat.
+func enterRoot(root string) (int, store.Stat, error) {
+	fd, err := openRoot(root)
+	switch {
+	case err == nil:
+	case gone(err):
+		return -1, store.Stat{}, fmt.Errorf("%w: %s: %w", ErrRootVanished, merkle.QuotePath(root), err)
+	default:
+		return -1, store.Stat{}, fmt.Errorf("%w: %s: %w", ErrRootUnreadable, merkle.QuotePath(root), err)
+	}
+	stat, err := fstat(fd)
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, store.Stat{}, fmt.Errorf("%w: %s: %w", ErrRootUnreadable, merkle.QuotePath(root), err)
+	}
+	return fd, stat, nil
+}
