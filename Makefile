@@ -54,7 +54,7 @@ killloop: ## the kill loop with KILLROUNDS rounds
 	$(GO) test -timeout 60m -run '^TestKillLoop$$' -v ./cmd/freshet -kill.rounds $(KILLROUNDS)
 
 histories: ## rewrite the digests of testdata/histories
-	$(GO) test -run '^TestHistories$$' ./pipeline/history -update
+	$(GO) test -run '^TestHistories$$' ./pipeline -update
 
 clean: ## remove what build made
 	rm -f freshet

@@ -29,7 +29,7 @@ type Options struct {
 	// Fallback cuts a content by lines, for files without syntax.
 	Fallback func(content []byte) store.Syntax
 	// TextThreshold is how many files must be pending for a snapshot to be sealed at
-	// LevelText before it is full; 0 means 500, negative never.
+	// LevelText for a reader that waits; 0 means 200, negative never.
 	TextThreshold int
 	// Builders is the most segments built at once, 0 means 2.
 	Builders int
@@ -47,6 +47,9 @@ type Sealer struct {
 
 	mu     sync.Mutex // guards tracks, and is held while a codebase is sealed
 	tracks map[store.CodebaseID]*track
+
+	wantMu sync.Mutex // guards wanted
+	wanted map[store.CodebaseID]bool
 }
 
 // track is the work that a snapshot still lacks, by path.
@@ -58,7 +61,7 @@ type track struct {
 // New returns a sealer.
 func New(s store.Store, opts Options) *Sealer {
 	if opts.TextThreshold == 0 {
-		opts.TextThreshold = 500
+		opts.TextThreshold = 200
 	}
 	if opts.Builders == 0 {
 		opts.Builders = 2
@@ -74,8 +77,25 @@ func New(s store.Store, opts Options) *Sealer {
 	}
 	return &Sealer{
 		store: s, opts: opts, fingerprint: opts.Recipe.Fingerprint(),
-		tracks: map[store.CodebaseID]*track{},
+		tracks: map[store.CodebaseID]*track{}, wanted: map[store.CodebaseID]bool{},
 	}
+}
+
+// Want says that a reader waits for a codebase: when much is still to be done, the snapshot
+// that awaits sealing is made searchable by its words first. It does not block.
+func (s *Sealer) Want(id store.CodebaseID) {
+	s.wantMu.Lock()
+	defer s.wantMu.Unlock()
+	s.wanted[id] = true
+}
+
+// takeWant reports whether a reader waits, and forgets it.
+func (s *Sealer) takeWant(id store.CodebaseID) bool {
+	s.wantMu.Lock()
+	defer s.wantMu.Unlock()
+	wanted := s.wanted[id]
+	delete(s.wanted, id)
+	return wanted
 }
 
 // Consumer is the durable consumer whose deliveries Handle takes.
@@ -140,7 +160,7 @@ func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64
 		}
 	}
 	if len(t.remaining) > 0 {
-		return nil
+		return s.sealText(ctx, snapshot, len(t.remaining))
 	}
 	if t, err = s.follow(ctx, snapshot); err != nil || len(t.remaining) > 0 {
 		return err
@@ -168,8 +188,7 @@ func (s *Sealer) awaiting(ctx context.Context, id store.CodebaseID, number uint6
 	return snapshot, nil
 }
 
-// follow reads from the store what a snapshot lacks. A snapshot that lacks much is sealed
-// at LevelText at once, so that it can be searched by its words meanwhile.
+// follow reads from the store what a snapshot lacks.
 func (s *Sealer) follow(ctx context.Context, snapshot store.Snapshot) (*track, error) {
 	pending, err := s.store.Pending(ctx, snapshot.Codebase, snapshot.Number, s.opts.Recipe)
 	if err != nil {
@@ -179,13 +198,19 @@ func (s *Sealer) follow(ctx context.Context, snapshot store.Snapshot) (*track, e
 	for _, p := range pending {
 		t.remaining[p.Path] = p.Content
 	}
-	if s.opts.TextThreshold > 0 && len(pending) >= s.opts.TextThreshold && snapshot.Level < store.LevelText && s.worthText(ctx, snapshot) {
-		if err := s.sealAt(ctx, snapshot, store.LevelText); err != nil {
-			return nil, err
-		}
-	}
 	s.tracks[snapshot.Codebase] = t
 	return t, nil
+}
+
+// sealText seals a snapshot at LevelText when a reader waits and much is left to do.
+func (s *Sealer) sealText(ctx context.Context, snapshot store.Snapshot, remaining int) error {
+	if s.opts.TextThreshold < 0 || remaining < s.opts.TextThreshold || snapshot.Level >= store.LevelText {
+		return nil
+	}
+	if !s.takeWant(snapshot.Codebase) || !s.worthText(ctx, snapshot) {
+		return nil
+	}
+	return s.sealAt(ctx, snapshot, store.LevelText)
 }
 
 // worthText reports whether serving the words of a snapshot early is better than serving

@@ -8,7 +8,7 @@ func jsonLanguage() language { return structured("JSON", "keys-1", readJSON) }
 const (
 	maxKeyDepth  = 2
 	maxDataDepth = 6
-	maxKeys      = 2000
+	maxKeys      = 300
 )
 
 // readJSON lists the keys and values of the outer levels.

@@ -195,6 +195,9 @@ func (l language) crumb(s *symbol) string {
 	return joinCrumbs(s.owner, word+" "+clip(s.name, maxCrumb))
 }
 
+// crumbSeparator stands between the parts of a breadcrumb.
+const crumbSeparator = " > "
+
 // maxCrumb and maxBreadcrumb bound the parts of a breadcrumb and the whole.
 const (
 	maxCrumb      = 100
@@ -210,7 +213,7 @@ func joinCrumbs(group, crumb string) string {
 	case len(group)+len(crumb) > maxBreadcrumb:
 		return group
 	}
-	return group + " > " + crumb
+	return group + crumbSeparator + crumb
 }
 
 // units turns definitions and statements into a tree of whole lines.

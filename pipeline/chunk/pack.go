@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"hash/fnv"
+	"strings"
 
 	"github.com/freshet/freshet/store"
 )
@@ -17,10 +18,12 @@ const (
 	targetBytes = 1500
 	// standBytes and standLines are from when on an item stands alone, so that an edit
 	// changes its chunk and not how its neighbours are joined.
-	standBytes = 700
-	standLines = 25
-	// tinyBytes is up to when an item is joined with a neighbour of any size.
+	standBytes = 900
+	standLines = 30
+	// tinyBytes is up to when an item is joined with a neighbour of any size, and
+	// tinyPart the same for a part of something that was divided.
 	tinyBytes = 200
+	tinyPart  = 400
 	// breakOneIn is how often, of small neighbours, one begins a chunk before the target
 	// is reached. It is chosen by the text of its first line, so that after an edit the
 	// same chunks begin again soon (as in content-defined chunking).
@@ -37,12 +40,14 @@ type item struct {
 
 func (i item) bytes() int   { return int(i.end - i.start) }
 func (i item) lines() int   { return i.end1 - i.first }
-func (i item) tiny() bool   { return i.bytes() <= tinyBytes }
+func (i item) tiny() bool {
+	return i.bytes() <= tinyBytes || i.bytes() <= tinyPart && i.crumb == i.group && i.crumb != ""
+}
 func (i item) stands() bool { return i.bytes() >= standBytes || i.lines() >= standLines }
 
 func fits(bytes, lines int) bool { return bytes <= maxBytes && lines <= maxLines }
 
-// bunch is a chunk in the making: adjacent items, and the largest of them, which names it.
+// bunch is a chunk in the making: adjacent items. Its crumb is what theirs have in common.
 type bunch struct {
 	item
 	largest item
@@ -56,16 +61,28 @@ func (b bunch) with(next item) bunch {
 	if next.group != b.group {
 		b.group = b.largest.group
 	}
+	b.crumb = commonCrumb(b.crumb, next.crumb)
 	return b
 }
 
-// breadcrumb is the crumb of the item that makes up most of the bunch, or else that of
-// what its items are part of.
+// breadcrumb is the crumb of the item that makes up most of the bunch, or else what its
+// items have in common.
 func (b bunch) breadcrumb() string {
 	if 10*b.largest.bytes() >= 6*b.bytes() {
 		return b.largest.crumb
 	}
-	return b.group
+	return b.crumb
+}
+
+// commonCrumb is the longest breadcrumb that both begin with.
+func commonCrumb(a, b string) string {
+	for a != b {
+		if len(a) < len(b) {
+			a, b = b, a
+		}
+		a = a[:max(0, strings.LastIndex(a, crumbSeparator))]
+	}
+	return a
 }
 
 // pack joins small neighbours of items, which cover the content in order, into chunks.
@@ -107,7 +124,7 @@ func joins(content []byte, b bunch, next item) bool {
 		return b.group == next.group || next.crumb == b.crumb || b.group == "" || next.tiny()
 	case b.group != next.group, b.stands() && !b.grown(), next.stands(), bytes > targetBytes:
 		return false
-	case b.bytes() >= targetBytes/2 && startsChunk(content[next.start:next.end]):
+	case b.bytes() >= targetBytes*2/3 && startsChunk(content[next.start:next.end]):
 		return false
 	}
 	return true

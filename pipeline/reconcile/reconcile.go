@@ -1,0 +1,216 @@
+// Package reconcile computes work from the store alone: what the tree wants minus what is
+// done. It makes the log a hint: when the log was lost, or an event never came, the events
+// of the remaining work are made again, and the damaged log is begun anew with a baseline.
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+)
+
+// Log is the part of bus.Bus that a reconciler needs.
+type Log interface {
+	Publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error)
+	State(ctx context.Context) (bus.State, error)
+	Reset(ctx context.Context) (bus.State, error)
+}
+
+// Pump publishes what is in the outbox; outbox.Pump is one.
+type Pump interface {
+	Flush(ctx context.Context) error
+	Forget()
+}
+
+// Sealer seals a snapshot of which nothing is left to do; apply.Sealer is one.
+type Sealer interface {
+	Advance(ctx context.Context, id store.CodebaseID) error
+}
+
+// Reconciler compares what is wanted with what is done.
+type Reconciler struct {
+	store       store.Store
+	log         Log
+	pump        Pump
+	sealer      Sealer
+	recipe      store.Recipe
+	fingerprint store.Fingerprint
+	now         func() time.Time
+	slog        *slog.Logger
+}
+
+// Options of a Reconciler.
+type Options struct {
+	Recipe store.Recipe
+	Now    func() time.Time // nil means time.Now
+	Log    *slog.Logger     // nil means discard
+}
+
+// New returns a reconciler.
+func New(s store.Store, log Log, pump Pump, sealer Sealer, o Options) *Reconciler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Reconciler{
+		store: s, log: log, pump: pump, sealer: sealer, recipe: o.Recipe,
+		fingerprint: o.Recipe.Fingerprint(), now: o.Now, slog: o.Log,
+	}
+}
+
+// Heal compares the log with what the store knows of it. A log that was lost, truncated,
+// rolled back or recreated is begun anew: a new incarnation, a baseline event, and the
+// events of whatever work remains. It returns the reason, "" when the log was whole. Call
+// it before consumers start.
+func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
+	state, err := r.log.State(ctx)
+	if err != nil {
+		return "", fmt.Errorf("inspect log: %w", err)
+	}
+	known, err := r.store.LogPosition(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read log position: %w", err)
+	}
+	reason = "created"
+	if known.Incarnation != "" {
+		if reason = bus.Damage(known, state); reason == "" {
+			return "", r.pump.Flush(ctx)
+		}
+		r.slog.Warn("the event log is damaged; beginning anew", "reason", reason,
+			"known", known.Sequence, "last", state.Last)
+	}
+	if reason != "created" || state.Last > 0 {
+		if state, err = r.log.Reset(ctx); err != nil {
+			return reason, fmt.Errorf("reset log: %w", err)
+		}
+	}
+	if err := r.baseline(ctx, state.Incarnation, reason, known); err != nil {
+		return reason, err
+	}
+	r.pump.Forget()
+	if err := r.pump.Flush(ctx); err != nil {
+		return reason, fmt.Errorf("publish outbox: %w", err)
+	}
+	codebases, err := r.store.Codebases(ctx)
+	if err != nil {
+		return reason, err
+	}
+	for _, c := range codebases {
+		if err := r.requeue(ctx, c); err != nil {
+			return reason, fmt.Errorf("requeue work of %s: %w", c.ID, err)
+		}
+	}
+	return reason, nil
+}
+
+func (r *Reconciler) baseline(ctx context.Context, incarnation, reason string, known store.LogPosition) error {
+	e := event.BaselineOf(event.Baseline{
+		Incarnation: incarnation, Reason: reason,
+		PreviousIncarnation: known.Incarnation, PreviousSequence: known.Sequence,
+	}, r.now())
+	data, err := event.Encode(e)
+	if err != nil {
+		return fmt.Errorf("encode baseline: %w", err)
+	}
+	sequence, err := r.log.Publish(ctx, []bus.Message{{Codebase: e.Codebase, Lane: bus.LaneSync, ID: e.ID(), Data: data}}, nil)
+	if err != nil {
+		return fmt.Errorf("publish baseline: %w", err)
+	}
+	return r.store.SetLogPosition(ctx, store.LogPosition{Incarnation: incarnation, Sequence: sequence})
+}
+
+// Run looks for forgotten work now and then until ctx ends, and returns nil then.
+func (r *Reconciler) Run(ctx context.Context, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := r.Once(ctx); err != nil && ctx.Err() == nil {
+			r.slog.Warn("reconcile", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Once publishes what waits in the outbox, seals snapshots of which nothing is left to do,
+// and makes the events of work again that no message in the log speaks of.
+func (r *Reconciler) Once(ctx context.Context) error {
+	if err := r.pump.Flush(ctx); err != nil {
+		return fmt.Errorf("publish outbox: %w", err)
+	}
+	codebases, err := r.store.Codebases(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := r.log.State(ctx)
+	if err != nil {
+		return fmt.Errorf("inspect log: %w", err)
+	}
+	busy := false
+	for _, c := range state.Consumers {
+		busy = busy || c.Pending > 0 || c.InFlight > 0
+	}
+	if busy {
+		return nil
+	}
+	var errs []error
+	for _, c := range codebases {
+		if err := r.requeue(ctx, c); err != nil {
+			errs = append(errs, fmt.Errorf("codebase %s: %w", c.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// requeue makes the events of a codebase's remaining work, or seals when none remains.
+func (r *Reconciler) requeue(ctx context.Context, c store.Codebase) error {
+	if c.Latest == 0 {
+		return nil
+	}
+	snapshot, err := r.store.Snapshot(ctx, c.ID, c.Latest)
+	if err != nil {
+		return err
+	}
+	if snapshot.Level == store.LevelFull || snapshot.Abandoned || snapshot.Fingerprint != r.fingerprint {
+		return nil
+	}
+	pending, err := r.store.Pending(ctx, c.ID, c.Latest, r.recipe)
+	if err != nil {
+		return err
+	}
+	if len(pending) == 0 {
+		if err := r.sealer.Advance(ctx, c.ID); !errors.Is(err, bus.ErrObsolete) {
+			return err
+		}
+		return nil
+	}
+	r.slog.Info("requeue", "codebase", c.ID, "snapshot", c.Latest, "files", len(pending))
+	files := make([]event.File, len(pending))
+	for i, p := range pending {
+		files[i] = event.FileOf(p.FileEntry)
+	}
+	var out []store.OutboxEvent
+	base := event.Event{Codebase: c.ID, Snapshot: c.Latest, Fingerprint: r.fingerprint, At: r.now()}
+	for _, e := range event.Again(base, files) {
+		data, err := event.Encode(e)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", e.Type, err)
+		}
+		out = append(out, store.OutboxEvent{Codebase: e.Codebase, Snapshot: e.Snapshot, Part: e.Part, Data: data})
+	}
+	if err := r.store.PutOutbox(ctx, out); err != nil {
+		return err
+	}
+	return r.pump.Flush(ctx)
+}

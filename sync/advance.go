@@ -1,0 +1,112 @@
+package merklesync
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// advance opens a snapshot when the tree or the recipe differs from the newest one and
+// that one does not await sealing. Its contents are in the store already; manifest delta,
+// snapshot and events are one transaction, and publishing comes after it.
+func (s *Synchronizer) advance(ctx context.Context, rebuild bool) error {
+	st := &s.state
+	if !st.loaded {
+		return nil
+	}
+	awaiting := st.latest.Number > 0 && st.latest.Level != store.LevelFull && !st.latest.Abandoned
+	foreign := st.latest.Number > 0 && st.latest.Fingerprint != s.fingerprint
+	if awaiting && (foreign || rebuild) {
+		if err := s.store.Abandon(ctx, s.id, st.latest.Number); err != nil {
+			return err
+		}
+		st.latest.Abandoned, awaiting = true, false
+	}
+	if awaiting {
+		return nil
+	}
+	rebuild = rebuild || foreign || st.latest.Number == 0
+	if !rebuild && !st.latest.Abandoned && st.latest.Root == st.observed.Root() {
+		return nil
+	}
+	return s.open(ctx, rebuild)
+}
+
+func (s *Synchronizer) open(ctx context.Context, rebuild bool) error {
+	st := &s.state
+	now := s.opts.Now().UTC()
+	opening := store.Opening{
+		Codebase: s.id, Number: st.latest.Number + 1, Parent: st.latest.Number, Recipe: s.opts.Recipe,
+		Root: st.observed.Root(), Rebuild: rebuild, Ref: st.scanner.Ref(), At: now,
+	}
+	changes := merkle.Diff(st.opened, st.observed)
+	for _, c := range changes {
+		switch c.Kind {
+		case merkle.Removed:
+			opening.Removes = append(opening.Removes, c.Path)
+			continue
+		case merkle.Renamed:
+			opening.Removes = append(opening.Removes, c.From)
+		}
+		entry, ok := st.index.File(c.Path)
+		if !ok || entry.Content != c.Leaf.Content {
+			return fmt.Errorf("changed file %s is not in the index", merkle.QuotePath(c.Path))
+		}
+		entry.RenamedFrom = c.From
+		opening.Upserts = append(opening.Upserts, entry)
+	}
+	work := opening.Upserts
+	if rebuild {
+		work = work[:0:0]
+		for entry := range st.index.Files() {
+			work = append(work, entry)
+		}
+	}
+	var err error
+	if opening.Events, err = s.events(opening, work); err != nil {
+		return err
+	}
+	snapshot, err := s.store.Open(ctx, opening)
+	if err != nil {
+		return err
+	}
+	st.latest, st.opened = snapshot, st.observed
+	s.opts.Log.Info("opened", "codebase", s.id, "snapshot", snapshot.Number,
+		"changed", len(opening.Upserts), "removed", len(opening.Removes), "rebuild", rebuild)
+	if s.opts.Observer != nil {
+		s.opts.Observer.Opened(snapshot, len(work))
+	}
+	if err := s.opts.Outbox.Flush(ctx); err != nil {
+		// The events are committed: whoever flushes next publishes them.
+		s.opts.Log.Warn("publish later", "codebase", s.id, "snapshot", snapshot.Number, "error", err)
+	}
+	return nil
+}
+
+// events makes the events of an opening for the outbox.
+func (s *Synchronizer) events(o store.Opening, work []store.FileEntry) ([]store.OutboxEvent, error) {
+	files := make([]event.File, len(work))
+	for i, e := range work {
+		files[i] = event.FileOf(e)
+	}
+	removed := make([]string, len(o.Removes))
+	for i, path := range o.Removes {
+		removed[i] = merkle.QuotePath(path)
+	}
+	events := event.Opening(
+		event.Event{Codebase: o.Codebase, Snapshot: o.Number, Fingerprint: s.fingerprint, At: o.At},
+		event.Opened{Parent: o.Parent, Root: o.Root, Rebuild: o.Rebuild, Ref: o.Ref, Recipe: o.Recipe},
+		files, removed)
+	out := make([]store.OutboxEvent, len(events))
+	for i, e := range events {
+		data, err := event.Encode(e)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", e.Type, err)
+		}
+		out[i] = store.OutboxEvent{Codebase: e.Codebase, Snapshot: e.Snapshot, Part: e.Part, Data: data}
+	}
+	return out, nil
+}
