@@ -2,6 +2,7 @@ package search
 
 import (
 	"math/bits"
+	"slices"
 	"sort"
 
 	"github.com/freshet/freshet/store"
@@ -58,13 +59,13 @@ func newCorpus(view store.View, segments []*opened) *corpus {
 		c.chunks += s.Chunks()
 		body, path, names := s.Tokens()
 		c.length += body + PathWeight*path + NameWeight*names
-		c.vectors = c.vectors || s.HasVectors()
 	}
 	c.liveFiles, c.liveChunks = full(c.files), full(c.chunks)
 	for i, ref := range view.Segments {
 		c.bury(c.parts[i], ref.Dead)
 	}
 	c.fileCount, c.liveCount = c.liveFiles.count(), c.liveChunks.count()
+	c.vectors = slices.ContainsFunc(c.parts, c.anyVector)
 	return c
 }
 
@@ -92,6 +93,16 @@ func (c *corpus) bury(p part, dead []uint32) {
 			c.length -= uint64(p.lengths[chunk])
 		}
 	}
+}
+
+// anyVector reports whether a live chunk of a part has a vector.
+func (c *corpus) anyVector(p part) bool {
+	for chunk := range p.Chunks() {
+		if p.HasVector(chunk) && c.liveChunks.has(p.chunkBase+chunk) {
+			return true
+		}
+	}
+	return false
 }
 
 // average is the mean weighted length of a live chunk.

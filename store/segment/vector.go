@@ -68,7 +68,7 @@ func (v *vectors) quantise(data, signs []byte) (scale float32) {
 	for i, x := range v.sum {
 		q := int8(math.Round(x / largest * 127))
 		data[i] = byte(q)
-		if x > 0 {
+		if q > 0 {
 			signs[i/8] |= 1 << (i % 8)
 		}
 	}

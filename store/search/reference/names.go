@@ -1,0 +1,223 @@
+package reference
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/lexical"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/store/segment"
+)
+
+// sortHits orders by score and path; hits of one file keep their order.
+func sortHits(hits []search.Hit) []search.Hit {
+	sort.SliceStable(hits, func(i, j int) bool {
+		if hits[i].Score != hits[j].Score {
+			return hits[i].Score > hits[j].Score
+		}
+		return hits[i].Path < hits[j].Path
+	})
+	return hits
+}
+
+// symbols answers the symbol mode.
+func symbols(files []segment.File, q search.Query) []search.Hit {
+	query := lexical.Analyze(q.Text)
+	words := query.Words
+	if query.Name != "" {
+		words = slices.Compact(lexical.Words(query.Name))
+	}
+	var hits []search.Hit
+	for i := range files {
+		f := &files[i]
+		if !passes(f, q) {
+			continue
+		}
+		definitions := append([]store.Definition(nil), f.Syntax.Definitions...)
+		sort.SliceStable(definitions, func(i, j int) bool { return definitions[i].StartLine < definitions[j].StartLine })
+		for _, d := range definitions {
+			class := nameClass(d.Name, query.Name, words)
+			if class == 0 || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, d.Kind) {
+				continue
+			}
+			hit := fileHit(f, search.HitSymbol, d.Start, d.End)
+			hit.StartLine, hit.EndLine, hit.Definition = d.StartLine, d.EndLine, &d
+			hit.Breadcrumb = f.Syntax.Chunks[chunkOf(f, d)].Breadcrumb
+			hit.Score = class * symbolWeight(f, d, query)
+			hits = append(hits, hit)
+		}
+	}
+	return sortHits(hits)
+}
+
+func nameClass(name, want string, words []string) float64 {
+	class := 0.0
+	lower, lowerWant := strings.ToLower(name), strings.ToLower(want)
+	switch {
+	case want == "":
+	case name == want:
+		return 1
+	case lower == lowerWant:
+		return 0.95
+	case strings.HasPrefix(lower, lowerWant):
+		class = 0.7 + 0.1*float64(len(lowerWant))/float64(len(lower))
+	}
+	held := lexical.Words(name)
+	for _, word := range words {
+		if !slices.Contains(held, word) {
+			return class
+		}
+	}
+	if len(words) == 0 {
+		return class
+	}
+	if slices.Equal(held, words) {
+		return max(class, 0.9)
+	}
+	return max(class, 0.5+0.1*float64(len(words))/float64(len(held)))
+}
+
+func symbolWeight(f *segment.File, d store.Definition, query lexical.Query) float64 {
+	weight := 1.0
+	if n := len(query.Qualifiers); n > 0 && !qualified(f, d, query.Qualifiers[n-1]) {
+		weight *= 0.5
+	}
+	if slices.Contains([]string{"field", "variable", "key", "heading", "selector"}, d.Kind) {
+		weight *= 0.9
+	}
+	if f.Entry.Flags&store.FlagTest != 0 && !query.Asks("test", "tests") {
+		weight *= 0.7
+	}
+	if f.Entry.Flags&(store.FlagVendored|store.FlagGenerated|store.FlagDocs) != 0 {
+		weight *= 0.8
+	}
+	return weight
+}
+
+func qualified(f *segment.File, d store.Definition, want string) bool {
+	near := lexical.AppendIdentifiers(nil, f.Syntax.Chunks[chunkOf(f, d)].Breadcrumb)
+	for parent := d.Parent; parent >= 0; parent = f.Syntax.Definitions[parent].Parent {
+		near = append(near, f.Syntax.Definitions[parent].Name)
+	}
+	base, _, _ := strings.Cut(path.Base(f.Entry.Path), ".")
+	near = append(near, base, path.Base(path.Dir(f.Entry.Path)))
+	return slices.ContainsFunc(near, func(name string) bool { return strings.EqualFold(name, want) })
+}
+
+// paths answers the path mode.
+func paths(files []segment.File, q search.Query) []search.Hit {
+	query := lexical.Analyze(q.Text)
+	var hits []search.Hit
+	for i := range files {
+		f := &files[i]
+		class := pathClass(f.Entry.Path, q.Text, query.Words)
+		if class == 0 || !passes(f, q) {
+			continue
+		}
+		size := uint32(0)
+		if n := len(f.Syntax.Chunks); n > 0 {
+			size = f.Syntax.Chunks[n-1].End
+		}
+		hit := fileHit(f, search.HitFile, 0, size)
+		if n := len(f.Syntax.Chunks); n > 0 {
+			hit.StartLine, hit.EndLine = 1, f.Syntax.Chunks[n-1].EndLine
+		}
+		hit.Score = class * pathPenalty(f, query)
+		hits = append(hits, hit)
+	}
+	return sortHits(hits)
+}
+
+func pathClass(name, text string, words []string) float64 {
+	if strings.ContainsAny(text, "*?") {
+		if matchGlob(text, name) {
+			return 0.8
+		}
+		return 0
+	}
+	base := path.Base(name)
+	held, n := lexical.PathTokens(name), 0
+	for _, word := range words {
+		if slices.Contains(held, word) {
+			n++
+		}
+	}
+	lower, lowerText := strings.ToLower(name), strings.ToLower(text)
+	switch {
+	case name == text:
+		return 1
+	case strings.EqualFold(base, text):
+		return 0.95
+	case strings.EqualFold(strings.TrimSuffix(base, path.Ext(base)), text):
+		return 0.9
+	case strings.HasSuffix(lower, "/"+lowerText):
+		return 0.85
+	case strings.Contains(lower, lowerText):
+		return 0.7
+	case 2*n > len(words):
+		return 0.5 * float64(n) / float64(len(words))
+	}
+	return 0
+}
+
+func pathPenalty(f *segment.File, query lexical.Query) float64 {
+	penalty := 1.0
+	if f.Entry.Flags&store.FlagTest != 0 && !query.Asks("test", "tests", "spec") {
+		penalty *= 0.7
+	}
+	if f.Entry.Flags&(store.FlagVendored|store.FlagGenerated) != 0 {
+		penalty *= 0.8
+	}
+	return penalty
+}
+
+// lines answers the regex mode.
+func lines(files []segment.File, q search.Query) []search.Hit {
+	expression := regexp.MustCompile(q.Text)
+	query := lexical.Analyze(q.Text)
+	var hits []search.Hit
+	for i := range files {
+		f := &files[i]
+		if !passes(f, q) {
+			continue
+		}
+		best, most := []search.Hit(nil), 0
+		for j, span := range f.Syntax.Chunks {
+			hit, n := chunkLines(f, j, span, expression)
+			if n == 0 || !passesKinds(&chunk{file: f, index: j}, q) {
+				continue
+			}
+			hit.Score = pathPenalty(f, query)
+			if q.AllChunks {
+				best = append(best, hit)
+			} else if n > most {
+				best, most = []search.Hit{hit}, n
+			}
+		}
+		hits = append(hits, best...)
+	}
+	return sortHits(hits)
+}
+
+// chunkLines returns the hit of the matching lines of a chunk and their number.
+func chunkLines(f *segment.File, index int, span store.Chunk, expression *regexp.Regexp) (search.Hit, int) {
+	at, line, n := span.Start, span.StartLine, 0
+	var first, last, start, end uint32
+	for _, text := range strings.SplitAfter(string(f.Content[span.Start:span.End]), "\n") {
+		if text != "" && expression.MatchString(strings.TrimRight(text, "\r\n")) {
+			if n == 0 {
+				first, start = line, at
+			}
+			n, last, end = n+1, line, at+uint32(len(text))
+		}
+		at, line = at+uint32(len(text)), line+1
+	}
+	hit := fileHit(f, search.HitChunk, start, end)
+	hit.StartLine, hit.EndLine, hit.Breadcrumb = first, last, span.Breadcrumb
+	hit.Definition = firstDefinition(f, index)
+	return hit, n
+}
