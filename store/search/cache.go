@@ -59,9 +59,12 @@ func (c *cache) get(ctx context.Context, id store.SegmentID) (*opened, error) {
 	s := &opened{Segment: reader, id: id, handle: handle, lengths: lengths(reader)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.open[id]; other != nil || c.closed { // another query was faster, or Close
-		if err := handle.Close(); err != nil || c.closed {
-			return nil, errors.Join(err, store.ErrClosed)
+	if c.closed {
+		return nil, errors.Join(store.ErrClosed, handle.Close())
+	}
+	if other := c.open[id]; other != nil { // another query was faster
+		if err := handle.Close(); err != nil {
+			return nil, err
 		}
 		s = other
 	}
