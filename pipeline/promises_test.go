@@ -203,7 +203,7 @@ func (b *shuffledBus) Consume(ctx context.Context, c bus.Consumer, handle bus.Ha
 }
 
 // replayAll hands every message of the log to every stage once more, newest first.
-func (b *shuffledBus) replayAll(t *testing.T, r *rig) {
+func (b *shuffledBus) replayAll(t tester, r *rig) {
 	t.Helper()
 	var all []bus.Stored
 	r.must(b.Read(t.Context(), 1, 0, func(m bus.Stored) error {

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"pgregory.net/rapid"
 
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus"
@@ -28,10 +28,17 @@ import (
 	"github.com/freshet/freshet/sync/scan"
 )
 
+// tester is what a rig needs of a test, be it one of testing's or one of rapid's.
+type tester interface {
+	rapid.TB
+	Context() context.Context
+	Cleanup(f func())
+}
+
 // rig is a whole pipeline over a directory, in this process: a real tree, the real parsers,
 // and whatever store and bus a test brings.
 type rig struct {
-	t        *testing.T
+	t        tester
 	root     string
 	store    store.Store
 	bus      bus.Bus
@@ -60,11 +67,11 @@ type rigOptions struct {
 }
 
 // newRig starts a pipeline that ends with the test, or with stop.
-func newRig(t *testing.T, o rigOptions) *rig {
+func newRig(t tester, o rigOptions) *rig {
 	t.Helper()
 	r := &rig{t: t, root: o.root, store: o.store, bus: o.bus, cutter: &countingCutter{}, changed: make(chan struct{})}
 	if r.root == "" {
-		r.root = t.TempDir()
+		r.root = temporary(t)
 	}
 	if r.store == nil {
 		r.store = memstore.New(memstore.Options{})
@@ -210,9 +217,13 @@ func (r *rig) cleanDigest() string {
 	return clean.digest()
 }
 
-// wantClean fails the test unless the index equals one from scratch.
+// wantClean fails the test unless the index equals one from scratch, and its segments hold
+// what its store says.
 func (r *rig) wantClean() {
 	r.t.Helper()
+	err := canon.CheckSegments(r.t.Context(), r.store, r.codebase.ID, r.current().Number, canon.Options{Recipe: r.recipe},
+		r.pipeline.Sealer.Load, func(path, what string) { r.t.Errorf("%s: %s", path, what) })
+	r.must(err)
 	if got, want := r.digest(), r.cleanDigest(); got != want {
 		r.t.Errorf("digest %s, a clean build has %s", got, want)
 	}
@@ -246,12 +257,27 @@ func (p *countingProvider) PathVector(path string) []float32 {
 	return nil
 }
 
-// reset sets the counts to zero and returns them.
+// work returns the parses and the texts embedded since it was last called.
 func (r *rig) work() (parses, texts int64) {
 	return r.cutter.calls.Swap(0), r.provider.texts.Swap(0)
 }
 
-func closeOf(t *testing.T, c interface{ Close() error }) {
+// temporary makes a directory that goes with the test.
+func temporary(t tester) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "freshet-rig-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("remove %s: %v", dir, err)
+		}
+	})
+	return dir
+}
+
+func closeOf(t tester, c interface{ Close() error }) {
 	t.Helper()
 	if err := c.Close(); err != nil {
 		t.Errorf("close: %v", err)
