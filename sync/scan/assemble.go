@@ -21,7 +21,7 @@ func (v *visit) finish(r *Result) *node {
 		return nil
 	}
 	n := v.next
-	same := v.prior != nil && n.rules == v.prior.rules
+	same := v.prior != nil && !v.prior.doubted && n.rules == v.prior.rules
 	dirs := n.dirs
 	if len(v.below) > 0 {
 		dirs = slices.Clone(n.dirs) // those that are not entered

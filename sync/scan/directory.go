@@ -19,6 +19,7 @@ type worker struct {
 	ctx    context.Context //nolint:containedctx // a worker lives for one call of Scan
 	names  []byte
 	buf    []byte
+	again  []byte
 	kinds  classifier
 	counts Summary
 }
@@ -43,7 +44,7 @@ func (k *worker) visit(v *visit) error {
 	}
 	v.next = &node{entry: store.StatEntry{Path: v.path, Dir: true, Stat: stat, Racy: k.clock.racy(stat)}}
 	p := v.prior
-	same := p != nil && !p.entry.Racy && p.entry.Stat == stat
+	same := p != nil && !p.doubted && !p.entry.Racy && p.entry.Stat == stat
 	if same && p.entry.LeftOut == store.LeftOutNested {
 		v.next.entry = p.entry
 		return nil

@@ -77,26 +77,54 @@ func (k *worker) read(v *visit, dir int, path string, old *store.StatEntry) (*st
 		if err != nil {
 			return k.keep(v, path, old, stat, store.LeftOutUnreadable, err)
 		}
-		data, before, err := k.readOpen(fd, path)
-		var after store.Stat
-		if err == nil {
-			after, err = fstat(fd)
-		}
+		data, seen, settled, err := k.readSettled(fd, path)
 		_ = unix.Close(fd)
-		stat = k.clock.see(before)
+		stat = k.clock.see(seen)
 		switch {
 		case errors.Is(err, errNotRegular):
-			return &store.StatEntry{Path: path, Stat: store.Stat{Mode: kind(before.Mode)}, LeftOut: store.LeftOutSpecial}, nil
+			return &store.StatEntry{Path: path, Stat: store.Stat{Mode: kind(seen.Mode)}, LeftOut: store.LeftOutSpecial}, nil
 		case errors.Is(err, errTooLarge):
 			return &store.StatEntry{Path: path, Stat: stat, LeftOut: store.LeftOutTooLarge}, nil
 		case err != nil:
 			return k.keep(v, path, old, stat, store.LeftOutUnreadable, err)
-		case before != after || (int64(len(data)) != before.Size && !isBinary(data)):
-			continue
+		case settled:
+			return k.digest(v, path, data, stat, old)
 		}
-		return k.digest(v, path, data, stat, old)
 	}
 	return k.keep(v, path, old, stat, store.LeftOutUnstable, errUnstable)
+}
+
+// readSettled reads an open file, and reports whether it stood still: its stat is the same
+// before and after, and where the stat proves nothing, because it is racy, a second
+// reading gives the same bytes. One write may be half done under one stat.
+func (k *worker) readSettled(fd int, path string) (data []byte, before store.Stat, settled bool, err error) {
+	data, before, err = k.readOpen(fd, path)
+	if err != nil {
+		return nil, before, false, err
+	}
+	if int64(len(data)) != before.Size && !isBinary(data) {
+		return nil, before, false, nil
+	}
+	if k.clock.racy(k.clock.see(before)) {
+		if same, err := k.readsSame(fd, data); err != nil || !same {
+			return nil, before, false, err
+		}
+	}
+	after, err := fstat(fd)
+	return data, before, err == nil && k.clock.see(before) == k.clock.see(after), err
+}
+
+// readsSame reads an open file again from its beginning and compares.
+func (k *worker) readsSame(fd int, data []byte) (bool, error) {
+	if len(k.again) < len(data) {
+		k.again = make([]byte, max(len(data), 64<<10))
+	}
+	again := k.again[:len(data)]
+	if _, err := unix.Seek(fd, 0, unix.SEEK_SET); err != nil {
+		return false, err
+	}
+	n, err := readFull(fd, again)
+	return bytes.Equal(again[:n], data), err
 }
 
 func (k *worker) open(dir int, path string) (int, error) {

@@ -30,6 +30,9 @@ type node struct {
 	dirs  []*node           // sorted by path
 	rules ruleState
 	total totals
+	// doubted is set by LoadIndex when the entries are not those that XX digests: the
+	// directory is listed again.
+	doubted bool
 }
 
 // ruleState is the ignore rules by which a directory's entries were decided.
@@ -96,7 +99,7 @@ func (n *node) settle() {
 		}
 	}
 	if n.entry.LeftOut == "" && n.names() != n.entry.XX {
-		n.entry.Racy = true
+		n.doubted = true
 	}
 	n.add()
 }
