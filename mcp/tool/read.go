@@ -179,7 +179,7 @@ func (r *reader) clamp(path string, lines, start, end int) (int, int) {
 		from, to = to, from
 		r.warn("range_clamped", "the range was given backwards")
 	}
-	if to > lines || from > lines {
+	if max(start, to) > lines {
 		r.warn("range_clamped", fmt.Sprintf("%s has %s", merkle.QuotePath(path), plural(lines, "line")))
 		to = min(to, lines)
 		from = max(1, min(from, lines))

@@ -1,0 +1,87 @@
+package tooltest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+)
+
+// Search implements tool.Searcher: a line that holds a word of the query is a hit, and one
+// that begins with "func NAME" is a symbol. The score is the share of the words found.
+func (w *World) Search(_ context.Context, view store.View, q search.Query) (search.Result, error) {
+	w.mu.Lock()
+	files := w.codebases[view.Snapshot.Codebase].manifests[view.Snapshot.Number]
+	result := search.Result{TotalExact: true, VectorsUsed: true}
+	result.Considered = search.Considered{Files: len(files), Chunks: len(files), Removed: map[string]int{}}
+	for _, entry := range files {
+		if !kept(entry, q) {
+			result.Considered.Removed["paths"]++
+			continue
+		}
+		result.Hits = append(result.Hits, hits(entry, string(w.contents[entry.Content]), q)...)
+	}
+	w.searches++
+	count, hook := w.searches, w.MidSearch
+	w.mu.Unlock()
+	slices.SortFunc(result.Hits, func(a, b search.Hit) int {
+		if a.Score != b.Score {
+			return int(1000*b.Score) - int(1000*a.Score)
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	result.Total = len(result.Hits)
+	result.Hits = result.Hits[min(q.Offset, result.Total):min(q.Offset+q.Limit, result.Total)]
+	if result.Total == 0 {
+		result.Considered.UnknownTerms = strings.Fields(q.Text)
+	}
+	if hook != nil {
+		hook(count)
+	}
+	return result, nil
+}
+
+func kept(entry store.FileEntry, q search.Query) bool {
+	return len(q.Paths) == 0 || slices.ContainsFunc(q.Paths, func(glob string) bool {
+		return strings.HasPrefix(entry.Path, strings.TrimSuffix(glob, "**"))
+	})
+}
+
+func hits(entry store.FileEntry, text string, q search.Query) []search.Hit {
+	var found []search.Hit
+	words := strings.Fields(strings.ToLower(q.Text))
+	for i, line := range strings.Split(text, "\n") {
+		hit := search.Hit{
+			ID: fmt.Sprintf("%s:%04d", entry.Path, i+1), Kind: search.HitChunk, Path: entry.Path, Content: entry.Content,
+			StartLine: uint32(i + 1), EndLine: uint32(i + 1), Language: entry.Language,
+		}
+		if name, ok := strings.CutPrefix(line, "func "); ok {
+			name, _, _ = strings.Cut(name, "(")
+			hit.Definition = &store.Definition{Name: name, Kind: "function", Signature: line, Parent: -1}
+		}
+		if q.Mode == search.ModeSymbol {
+			if hit.Definition == nil || !strings.Contains(hit.Definition.Name, q.Text) {
+				continue
+			}
+			hit.Kind = search.HitSymbol
+		}
+		matched := 0
+		for _, word := range words {
+			if strings.Contains(strings.ToLower(line), word) {
+				matched++
+			}
+		}
+		if matched == 0 {
+			continue
+		}
+		hit.Score = float64(matched) / float64(len(words))
+		if q.Explain {
+			hit.Explain = &search.Explain{BM25: float64(matched), Base: hit.Score, Boosts: map[string]float64{"symbol": 0.3}}
+		}
+		found = append(found, hit)
+	}
+	return found
+}
