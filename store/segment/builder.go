@@ -3,7 +3,6 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"sort"
 	"strings"
 
@@ -35,8 +34,7 @@ type Builder struct {
 	seen   []uint32 // terms with a count
 
 	files, chunks, definitions []byte
-	strings                    []byte
-	languages                  map[string]span
+	strings                    *interner // paths, languages, kinds, names, breadcrumbs
 	kinds                      map[string]uint32
 	kindSpans                  []byte
 	nameKeys                   []span // lower-cased names by definition, in lowered
@@ -53,7 +51,7 @@ func NewBuilder(options Options) *Builder {
 	return &Builder{
 		options: options, head: header{dimension: uint32(options.Dimension)},
 		terms: newInterner(), names: map[uint32]*list{}, paths: map[uint32]*list{},
-		languages: map[string]span{}, kinds: map[string]uint32{},
+		strings: newInterner(), kinds: map[string]uint32{},
 		vectors: vectors{dimension: options.Dimension, sum: make([]float64, options.Dimension)},
 	}
 }
@@ -85,7 +83,7 @@ func (b *Builder) Add(f File) error {
 	b.flush(func(term, n uint32) { grow(b.paths, term).add(b.head.files, n) })
 
 	digest := EntryDigest(f, b.options.VectorsByKey)
-	path, language := b.intern(f.Entry.Path), b.language(f.Entry.Language)
+	path, language := b.intern(f.Entry.Path), b.intern(f.Entry.Language)
 	record := appendNumbers(b.files, path.offset, path.length, language.offset, language.length,
 		firstChunk, uint32(len(f.Syntax.Chunks)), firstDefinition, uint32(len(f.Syntax.Definitions)),
 		pathTokens, uint32(f.Entry.Flags)|uint32(cutNumber(f.Syntax.Cut))<<8)
@@ -120,6 +118,9 @@ func (b *Builder) check(f File) error {
 		return fmt.Errorf("%d definitions without a chunk", len(f.Syntax.Definitions))
 	}
 	for i, d := range f.Syntax.Definitions {
+		if len(d.Name) > maxName {
+			return fmt.Errorf("definition %d has a name of %d bytes, at most %d", i, len(d.Name), maxName)
+		}
 		if d.Parent < -1 || int(d.Parent) >= len(f.Syntax.Definitions) || int(d.Parent) == i {
 			return fmt.Errorf("definition %d has parent %d", i, d.Parent)
 		}
@@ -187,9 +188,8 @@ func (b *Builder) addDefinitions(syntax store.Syntax, firstChunk uint32) (tokens
 		named := binary.LittleEndian.Uint32(b.chunks[at:])
 		binary.LittleEndian.PutUint32(b.chunks[at:], named+n)
 		name := b.intern(d.Name)
-		block, offset := b.texts.add(d.Signature, d.Doc)
-		b.definitions = appendNumbers(b.definitions, name.offset, name.length, b.kind(d.Kind),
-			b.head.files, chunk, d.Start, d.End, d.StartLine, d.EndLine, uint32(d.Parent), block, offset)
+		b.definitions = appendNumbers(b.definitions, name.offset, name.length|b.kind(d.Kind)<<kindShift, chunk,
+			d.Start, d.End, d.StartLine, d.EndLine, uint32(d.Parent), b.texts.add(d.Signature, d.Doc))
 		lowered := strings.ToLower(d.Name)
 		b.nameKeys = append(b.nameKeys, span{uint32(len(b.lowered)), uint32(len(lowered))})
 		b.lowered = append(b.lowered, lowered...)
@@ -206,18 +206,8 @@ func chunkOf(chunks []store.Chunk, at uint32) uint32 {
 }
 
 func (b *Builder) intern(s string) span {
-	at := span{uint32(min(len(b.strings), math.MaxUint32)), uint32(len(s))}
-	b.strings = append(b.strings, s...)
-	return at
-}
-
-func (b *Builder) language(name string) span {
-	at, ok := b.languages[name]
-	if !ok {
-		at = b.intern(name)
-		b.languages[name] = at
-	}
-	return at
+	id := b.strings.intern([]byte(s))
+	return span{b.strings.offsets[id], uint32(len(s))}
 }
 
 func (b *Builder) kind(name string) uint32 {

@@ -20,9 +20,9 @@ func (b *Builder) Finish() ([]byte, error) {
 	var parts [sectionCount][]byte
 	parts[sectionFiles], parts[sectionChunks], parts[sectionDefinitions] = b.files, b.chunks, b.definitions
 	parts[sectionNameOrder] = b.nameOrder()
-	parts[sectionStrings], parts[sectionKinds] = b.strings, b.kindSpans
+	parts[sectionStrings], parts[sectionKinds] = b.strings.arena, b.kindSpans
 	b.writeTerms(&parts)
-	parts[sectionTextOffsets] = appendNumbers(b.texts.offsets, uint32(len(b.texts.data)))
+	parts[sectionTextOffsets] = appendNumbers(b.texts.offsets, b.texts.start, uint32(len(b.texts.data)))
 	parts[sectionTexts] = b.texts.data
 	if b.vectors.any {
 		parts[sectionVectors], parts[sectionSigns] = b.vectors.data, b.vectors.signs

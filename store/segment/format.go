@@ -38,7 +38,7 @@ const (
 	sectionTerms       // sorted
 	sectionPostingOffsets
 	sectionPostings
-	sectionTextOffsets // into sectionTexts, one more than there are blocks
+	sectionTextOffsets // where blocks begin, raw and in sectionTexts, one more than there are
 	sectionTexts       // signatures and comments, compressed by blocks
 	sectionVectors
 	sectionSigns
@@ -51,8 +51,15 @@ const (
 const (
 	fileSize       = 128
 	chunkSize      = 68
-	definitionSize = 48
+	definitionSize = 36
 	spanSize       = 8
+	blockSize      = 8
+)
+
+// The name's length and the kind of a definition share a number.
+const (
+	kindShift = 16
+	maxName   = 1<<kindShift - 1
 )
 
 // header is the fixed beginning of a blob. Token counts are sums over all chunks; a file's

@@ -37,16 +37,14 @@ const (
 // Fields of a definition record.
 const (
 	definitionName      = 0
-	definitionKind      = 2
-	definitionFile      = 3
-	definitionChunk     = 4
-	definitionStart     = 5
-	definitionEnd       = 6
-	definitionStartLine = 7
-	definitionEndLine   = 8
-	definitionParent    = 9
-	definitionBlock     = 10
-	definitionText      = 11
+	definitionKind      = 1 // with the length of the name
+	definitionChunk     = 2
+	definitionStart     = 3
+	definitionEnd       = 4
+	definitionStartLine = 5
+	definitionEndLine   = 6
+	definitionParent    = 7
+	definitionText      = 8
 )
 
 // FileInfo is a file as a segment holds it. Tokens are sums over its chunks, but for
@@ -149,18 +147,19 @@ func (s *Segment) Chunk(chunk int) store.Chunk {
 
 // DefinitionName returns the name of a definition, in place.
 func (s *Segment) DefinitionName(definition int) []byte {
-	return s.str(s.definitions, definitionSize, definition, definitionName)
+	offset := field(s.definitions, definitionSize, definition, definitionName)
+	return s.strings[offset : offset+field(s.definitions, definitionSize, definition, definitionKind)&maxName]
 }
 
 // DefinitionKind returns the kind of a definition, in place.
 func (s *Segment) DefinitionKind(definition int) []byte {
-	kind := int(field(s.definitions, definitionSize, definition, definitionKind))
+	kind := int(field(s.definitions, definitionSize, definition, definitionKind) >> kindShift)
 	return s.str(s.kinds, spanSize, kind, 0)
 }
 
 // DefinitionFile returns the file of a definition.
 func (s *Segment) DefinitionFile(definition int) int {
-	return int(field(s.definitions, definitionSize, definition, definitionFile))
+	return s.ChunkFile(s.DefinitionChunk(definition))
 }
 
 // DefinitionChunk returns the chunk in which a definition begins.
@@ -193,10 +192,7 @@ func (s *Segment) Definition(definition int) store.Definition {
 		Start: get(definitionStart), End: get(definitionEnd), StartLine: get(definitionStartLine),
 		EndLine: get(definitionEndLine), Parent: int32(get(definitionParent)),
 	}
-	if block := int(get(definitionBlock)); block < len(s.textOffsets)/4-1 {
-		raw := decodeBlock(s.texts[number(s.textOffsets, block):number(s.textOffsets, block+1)])
-		d.Signature, d.Doc = parseTexts(raw, get(definitionText))
-	}
+	d.Signature, d.Doc = s.definitionTexts(get(definitionText))
 	return d
 }
 

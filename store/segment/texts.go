@@ -2,6 +2,7 @@ package segment
 
 import (
 	"encoding/binary"
+	"sort"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -15,33 +16,45 @@ const (
 
 // texts collects the signatures and comments of definitions in compressed blocks.
 type texts struct {
-	raw     []byte
+	raw     []byte // of the block under way
+	start   uint32 // where it begins among all raw bytes
 	offsets []byte
 	data    []byte
-	blocks  uint32
 }
 
-// add stores the texts of a definition and returns where they stand.
-func (t *texts) add(signature, doc string) (block, offset uint32) {
+// add stores the texts of a definition and returns where they stand among all raw bytes.
+func (t *texts) add(signature, doc string) (at uint32) {
 	if len(t.raw) >= textBlock {
 		t.flush()
 	}
-	block, offset = t.blocks, uint32(len(t.raw))
+	at = t.start + uint32(len(t.raw))
 	for _, s := range []string{signature, doc} {
 		t.raw = binary.AppendUvarint(t.raw, uint64(len(s)))
 		t.raw = append(t.raw, s...)
 	}
-	return block, offset
+	return at
 }
 
 func (t *texts) flush() {
 	if len(t.raw) == 0 {
 		return
 	}
-	t.offsets = binary.LittleEndian.AppendUint32(t.offsets, uint32(len(t.data)))
+	t.offsets = appendNumbers(t.offsets, t.start, uint32(len(t.data)))
 	t.data = append(t.data, s2.EncodeBetter(nil, t.raw)...)
+	t.start += uint32(len(t.raw))
 	t.raw = t.raw[:0]
-	t.blocks++
+}
+
+// definitionTexts returns the signature and the comment that stand at a place among all
+// raw bytes, empty when they are damaged.
+func (s *Segment) definitionTexts(at uint32) (signature, doc string) {
+	blocks := len(s.textOffsets)/blockSize - 1
+	block := sort.Search(blocks, func(i int) bool { return number(s.textOffsets, 2*i) > at }) - 1
+	if block < 0 {
+		return "", ""
+	}
+	raw := decodeBlock(s.texts[number(s.textOffsets, 2*block+1):number(s.textOffsets, 2*block+3)])
+	return parseTexts(raw, at-number(s.textOffsets, 2*block))
 }
 
 // decodeBlock returns the texts of a block, or nil when it is damaged.

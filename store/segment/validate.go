@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -20,13 +19,13 @@ func (s *Segment) validate() error {
 	if err := s.validateFiles(); err != nil {
 		return err
 	}
-	if err := validateOffsets(s.termOffsets, len(s.terms)); err != nil {
+	if err := validateOffsets(s.termOffsets, 0, 1, len(s.terms)); err != nil {
 		return fmt.Errorf("terms: %w", err)
 	}
-	if err := validateOffsets(s.postingOffsets, len(s.postings)); err != nil {
+	if err := validateOffsets(s.postingOffsets, 0, 1, len(s.postings)); err != nil {
 		return fmt.Errorf("postings: %w", err)
 	}
-	if err := validateOffsets(s.textOffsets, len(s.texts)); err != nil {
+	if err := validateOffsets(s.textOffsets, 1, 2, len(s.texts)); err != nil {
 		return fmt.Errorf("texts: %w", err)
 	}
 	for i := range s.Definitions() {
@@ -48,7 +47,7 @@ func (s *Segment) validateSizes() error {
 		{s.definitions, n(h.definitions, definitionSize)}, {s.nameOrder, n(h.definitions, 4)},
 		{s.kinds, uint64(len(s.kinds)) / spanSize * spanSize},
 		{s.termOffsets, n(h.terms, 4) + 4}, {s.postingOffsets, n(h.terms, 4) + 4},
-		{s.textOffsets, max(4, uint64(len(s.textOffsets))/4*4)},
+		{s.textOffsets, max(blockSize, uint64(len(s.textOffsets))/blockSize*blockSize)},
 	}
 	if s.HasVectors() {
 		sizes = append(sizes, size{s.vectors, n(h.chunks, int(h.dimension))},
@@ -100,8 +99,9 @@ func (s *Segment) validateRange(file int, f fileRecord) error {
 	for i := f.firstDefinition; i < f.firstDefinition+f.definitions; i++ {
 		get := func(at int) uint32 { return field(s.definitions, definitionSize, i, at) }
 		chunk, parent := int64(get(definitionChunk)), int64(int32(get(definitionParent)))
-		if int(get(definitionFile)) != file || !s.validString(s.definitions, definitionSize, i, definitionName) ||
-			int(get(definitionKind)) >= len(s.kinds)/spanSize ||
+		kind := get(definitionKind)
+		if uint64(get(definitionName))+uint64(kind&maxName) > uint64(len(s.strings)) ||
+			int(kind>>kindShift) >= len(s.kinds)/spanSize ||
 			chunk < int64(f.firstChunk) || chunk >= int64(f.firstChunk+f.chunks) ||
 			parent < -1 || parent >= int64(f.definitions) || parent == int64(i-f.firstDefinition) {
 			return fmt.Errorf("definition %d does not fit its file", i)
@@ -114,11 +114,12 @@ func (s *Segment) validString(table []byte, size, record, i int) bool {
 	return uint64(field(table, size, record, i))+uint64(field(table, size, record, i+1)) <= uint64(len(s.strings))
 }
 
-// validateOffsets checks that a table of offsets begins at 0, never falls and ends at end.
-func validateOffsets(table []byte, end int) error {
+// validateOffsets checks that a column of a table of offsets begins at 0, never falls and
+// ends at end.
+func validateOffsets(table []byte, column, columns, end int) error {
 	before := uint32(0)
-	for i := range len(table) / 4 {
-		at := binary.LittleEndian.Uint32(table[4*i:])
+	for i := range len(table) / (4 * columns) {
+		at := number(table, i*columns+column)
 		if at < before || i == 0 && at != 0 {
 			return fmt.Errorf("offset %d falls", i)
 		}
