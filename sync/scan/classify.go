@@ -190,8 +190,29 @@ func preferred(ext string, head []byte) (string, bool) {
 		return "PHP", true
 	case ".sql":
 		return "SQL", true
+	case ".txt":
+		return "Text", true
+	case ".s":
+		return "Assembly", true
+	case ".h":
+		return headerLanguage(head), true
 	}
 	return "", false
+}
+
+// headerLanguage tells the languages apart that share .h by words that only one has.
+func headerLanguage(head []byte) string {
+	for _, word := range []string{"@interface", "@protocol", "@class", "#import "} {
+		if bytes.Contains(head, []byte(word)) {
+			return "Objective-C"
+		}
+	}
+	for _, word := range []string{"\nclass ", "\nnamespace ", "\ntemplate", "std::", "public:", "private:", " final {", "constexpr ", "using namespace"} {
+		if bytes.Contains(head, []byte(word)) {
+			return "C++"
+		}
+	}
+	return "C"
 }
 
 // markers are words of which the head of nearly every generated file has one.

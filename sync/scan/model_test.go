@@ -13,7 +13,7 @@ import (
 func TestScanEqualsAFullRebuild(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		w := newTree(t, Options{Workers: rapid.IntRange(1, 4).Draw(r, "workers")})
+		w := newTree(t, Options{Workers: rapid.IntRange(1, 4).Draw(r, "workers"), AcceptEmpty: true})
 		for range rapid.IntRange(1, 10).Draw(r, "rounds") {
 			for range rapid.IntRange(0, 5).Draw(r, "edits") {
 				w.editAtRandom(r)
