@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/lexical"
@@ -41,17 +42,18 @@ func (r *run) paths() error {
 		}
 		patterns = &compiled
 	}
-	words := r.words.Words
 	var matches []pathMatch
+	matcher := newPathMatcher(text, r.words.Words)
 	for i := range r.corpus.parts {
 		p := &r.corpus.parts[i]
+		matcher.enter(p)
 		for file := range p.Files() {
 			if !r.filtered.files.has(p.fileBase + file) {
 				continue
 			}
 			class := 0.0
 			if patterns == nil {
-				class = matchPath(string(p.Path(file)), text, words)
+				class = matcher.class(p.Path(file), file)
 			} else if patterns.match(strings.Split(string(p.Path(file)), "/")) {
 				class = pathGlob
 			}
@@ -70,34 +72,67 @@ func (r *run) paths() error {
 	return nil
 }
 
-// matchPath returns the class of a path, 0 when it does not match.
-func matchPath(name, text string, words []string) float64 {
-	base := path.Base(name)
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	lowerName, lowerText := strings.ToLower(name), strings.ToLower(text)
-	switch {
-	case name == text:
-		return pathExact
-	case strings.EqualFold(base, text):
-		return pathBase
-	case strings.EqualFold(stem, text):
-		return pathStem
-	case strings.HasSuffix(lowerName, "/"+strings.TrimPrefix(lowerText, "/")):
-		return pathSuffix
-	case strings.Contains(lowerName, lowerText):
-		return pathContains
-	}
-	held := lexical.PathTokens(name)
-	n := 0
-	for _, word := range words {
-		if slices.Contains(held, word) {
-			n++
+// pathMatcher compares paths with a text, without allocating for those that do not match.
+type pathMatcher struct {
+	text, lower string
+	words       []string
+	held        []uint8 // by file of the part, how many of the words its path holds
+	buf         []byte
+}
+
+func newPathMatcher(text string, words []string) *pathMatcher {
+	return &pathMatcher{text: text, lower: strings.ToLower(text), words: words[:min(len(words), MaxWords)]}
+}
+
+// enter looks up the words in the paths of a part.
+func (m *pathMatcher) enter(p *part) {
+	m.held = make([]uint8, p.Files())
+	for _, word := range m.words {
+		list := p.Lookup(word).Path
+		for file, _, ok := list.Next(); ok; file, _, ok = list.Next() {
+			m.held[file]++
 		}
 	}
-	if 2*n <= len(words) { // fewer than most say nothing
-		return 0
+}
+
+// class returns the class of a path, 0 when it does not match.
+func (m *pathMatcher) class(name []byte, file int) float64 {
+	if !m.contained(name) {
+		n := int(m.held[file])
+		if 2*n <= len(m.words) { // fewer than most say nothing
+			return 0
+		}
+		return pathWords * float64(n) / float64(len(m.words))
 	}
-	return pathWords * float64(n) / float64(len(words))
+	full := string(name)
+	base := path.Base(full)
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	switch {
+	case full == m.text:
+		return pathExact
+	case strings.EqualFold(base, m.text):
+		return pathBase
+	case strings.EqualFold(stem, m.text):
+		return pathStem
+	case strings.HasSuffix(strings.ToLower(full), "/"+strings.TrimPrefix(m.lower, "/")):
+		return pathSuffix
+	}
+	return pathContains
+}
+
+// contained reports whether the text stands in a path, but for case.
+func (m *pathMatcher) contained(name []byte) bool {
+	m.buf = m.buf[:0]
+	for _, c := range name {
+		if c >= utf8.RuneSelf {
+			return strings.Contains(strings.ToLower(string(name)), m.lower)
+		}
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		m.buf = append(m.buf, c)
+	}
+	return bytes.Contains(m.buf, []byte(m.lower))
 }
 
 func pathPenalty(flags store.FileFlags, q lexical.Query) float64 {
