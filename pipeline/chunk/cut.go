@@ -59,8 +59,9 @@ type cutter struct {
 	deadline  time.Duration // of one parse
 }
 
-// parseDeadline is after how long a parse is given up unless a caller says otherwise.
-const parseDeadline = 2 * time.Second
+// parseDeadline is after how long a parse is given up unless a caller says otherwise. The
+// largest contents take half a second on a quiet machine.
+const parseDeadline = 4 * time.Second
 
 func newCutter(deadline time.Duration) *cutter {
 	if deadline <= 0 {

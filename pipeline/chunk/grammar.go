@@ -1,8 +1,10 @@
 package chunk
 
 import (
+	"cmp"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -141,6 +143,7 @@ func (r *grammarReader) close() {
 const maxTopLevel = 20_000
 
 func (r *grammarReader) read(ctx context.Context, content []byte) (outline, error) {
+	start := time.Now()
 	if len(r.prime) > 0 {
 		tree, err := r.parse(ctx, r.prime)
 		if err != nil {
@@ -162,11 +165,23 @@ func (r *grammarReader) read(ctx context.Context, content []byte) (outline, erro
 		if !ok {
 			return o, nil
 		}
-		if n%1024 == 0 && ctx.Err() != nil {
-			return outline{}, ctx.Err()
+		if n%1024 == 0 {
+			if err := cmp.Or(ctx.Err(), r.late(start)); err != nil {
+				return outline{}, err
+			}
 		}
 		r.collect(&o, text, match)
 	}
+}
+
+var errLate = errors.New("the query took too long")
+
+// late returns an error once the deadline of a content that began at start has passed.
+func (r *grammarReader) late(start time.Time) error {
+	if time.Since(start) > r.deadline {
+		return errLate
+	}
+	return nil
 }
 
 // parse parses a content and leaves a parser that is fit for the next one.

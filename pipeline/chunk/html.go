@@ -10,6 +10,9 @@ import (
 // htmlLanguage cuts by headings, scripts and styles, and between them by indentation.
 func htmlLanguage() language { return structured("HTML", "headings-1", readHTML) }
 
+// maxTitle bounds the markup of a heading.
+const maxTitle = 2000
+
 // readHTML scans the tags of a document.
 func readHTML(content []byte) outline {
 	var o outline
@@ -38,8 +41,9 @@ func readHTML(content []byte) outline {
 		case tag == "link":
 			o.source(content[at:end], at)
 		case len(tag) == 2 && tag[0] == 'h' && tag[1] >= '1' && tag[1] <= '6':
-			stop := after(lower, end, "</"+tag)
-			if title := plainText(content[end:max(end, stop-len(tag)-2)]); title != "" && stop-at < 2000 {
+			near := lower[:min(len(lower), end+maxTitle)]
+			stop := after(near, end, "</"+tag)
+			if title := plainText(content[end:max(end, stop-len(tag)-2)]); title != "" && stop < len(near) {
 				s := newSection(content, uint32(at), int(tag[1]-'0'), title)
 				s.nameAt = uint32(at)
 				sections = append(sections, s)

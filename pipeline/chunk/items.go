@@ -10,6 +10,8 @@ import (
 // overlap.
 type unit struct {
 	first, end int
+	// body is the line after the comment above the unit, or 0.
+	body int
 	// crumb is the unit's own part of the breadcrumb, "" for one without a name.
 	crumb    string
 	children []unit
@@ -57,6 +59,9 @@ func (z *itemizer) unit(u unit, group string) {
 	switch {
 	case fits(z.lines.size(u.first, u.end), u.end-u.first):
 		z.add(u.first, u.end, crumb, group)
+	case u.body > u.first && fits(z.lines.size(u.body, u.end), u.end-u.body):
+		z.block(u.first, u.body, crumb, 0)
+		z.add(u.body, u.end, crumb, group)
 	case len(u.children) > 0:
 		z.units(u.first, u.end, u.children, crumb)
 	default:

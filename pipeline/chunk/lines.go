@@ -35,6 +35,12 @@ func indexLines(content []byte) lineIndex {
 	return l
 }
 
+// blanks are the characters that indent a line or end it.
+const blanks = " \t\r\n\f\v"
+
+// maxIndent bounds the columns that are counted.
+const maxIndent = 1000
+
 func indentOf(line []byte) int16 {
 	column := int16(0)
 	for _, c := range line {
@@ -47,9 +53,7 @@ func indentOf(line []byte) int16 {
 		default:
 			return column
 		}
-		if column > 1000 {
-			return 1000
-		}
+		column = min(column, maxIndent)
 	}
 	return -1
 }
@@ -60,9 +64,10 @@ func (l lineIndex) count() int { return len(l.indents) }
 // blank reports whether line i holds nothing but blanks.
 func (l lineIndex) blank(i int) bool { return l.indents[i] < 0 }
 
-// text is line i without its indentation and its line end.
+// text is line i without its indentation and its line end. It is empty for a blank line
+// only.
 func (l lineIndex) text(i int) []byte {
-	return bytes.TrimSpace(l.content[l.starts[i]:l.starts[i+1]])
+	return bytes.Trim(l.content[l.starts[i]:l.starts[i+1]], blanks)
 }
 
 // size is the number of bytes of the lines [from, to).

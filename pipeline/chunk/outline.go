@@ -220,7 +220,9 @@ func joinCrumbs(group, crumb string) string {
 func (l language) units(lines lineIndex, symbols []symbol, definitions []store.Definition, firsts []int, statements []span) []unit {
 	units := make([]unit, 0, len(definitions)+len(statements))
 	for i := range definitions {
-		units = append(units, unit{first: firsts[i], end: int(definitions[i].EndLine), crumb: l.crumb(&symbols[i])})
+		units = append(units, unit{
+			first: firsts[i], body: int(definitions[i].StartLine) - 1, end: int(definitions[i].EndLine), crumb: l.crumb(&symbols[i]),
+		})
 	}
 	for _, s := range statements {
 		units = append(units, unit{first: lines.at(s.start), end: lines.lastOf(s.start, s.end) + 1})

@@ -38,8 +38,8 @@ type item struct {
 	crumb, group string
 }
 
-func (i item) bytes() int   { return int(i.end - i.start) }
-func (i item) lines() int   { return i.end1 - i.first }
+func (i item) bytes() int { return int(i.end - i.start) }
+func (i item) lines() int { return i.end1 - i.first }
 func (i item) tiny() bool {
 	return i.bytes() <= tinyBytes || i.bytes() <= tinyPart && i.crumb == i.group && i.crumb != ""
 }

@@ -25,7 +25,7 @@ type Options struct {
 	// Children is how many contents are parsed at once; 0 means GOMAXPROCS.
 	Children int
 	// Timeout is how long a child may take for a content, or for its start, before it is
-	// killed; 0 means 10 s. A parse gives up by itself after 2 s.
+	// killed; 0 means 10 s. A parse gives up by itself after 4 s.
 	Timeout time.Duration
 	// Log is told of children that died; nil means discard.
 	Log *slog.Logger
