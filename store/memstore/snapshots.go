@@ -125,18 +125,18 @@ func (c *codebase) open(o store.Opening, fingerprint store.Fingerprint) *snapsho
 	if parent, ok := c.snapshots[o.Parent]; ok {
 		n.files = maps.Clone(parent.files)
 	}
+	changed := map[string]bool{}
 	for _, path := range o.Removes {
 		if _, ok := n.files[path]; ok {
 			delete(n.files, path)
-			n.Changed++
+			changed[path] = true
 		}
 	}
 	for _, f := range o.Upserts {
 		n.files[f.Path] = file{f, o.Number}
-		if !slices.Contains(o.Removes, f.Path) {
-			n.Changed++
-		}
+		changed[f.Path] = true
 	}
+	n.Changed = len(changed)
 	for _, f := range n.files {
 		n.Files++
 		n.Bytes += f.Size

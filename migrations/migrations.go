@@ -1,0 +1,180 @@
+package migrations
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"path"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"github.com/freshet/freshet/store"
+)
+
+//go:embed sqlite/*.sql
+var files embed.FS
+
+// Migration is one numbered step of a schema.
+type Migration struct {
+	Version int64
+	Name    string
+	// Checksum is the SHA-256 of the file, in hexadecimal digits.
+	Checksum string
+}
+
+// Set is a schema: its migrations in order, with the files that hold them.
+type Set struct {
+	files      fs.FS
+	migrations []Migration
+}
+
+// SQLite returns the schema of the embedded store.
+func SQLite() (*Set, error) {
+	sub, err := fs.Sub(files, "sqlite")
+	if err != nil {
+		return nil, fmt.Errorf("open migrations: %w", err)
+	}
+	return NewSet(sub)
+}
+
+// NewSet reads a schema from the SQL files at the top of fsys, which are named
+// <version>_<name>.sql.
+func NewSet(fsys fs.FS) (*Set, error) {
+	names, err := fs.Glob(fsys, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	sort.Strings(names)
+	set := &Set{files: fsys}
+	for _, name := range names {
+		digits, _, _ := strings.Cut(path.Base(name), "_")
+		version, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || version < 1 {
+			return nil, fmt.Errorf("migration %s: the name does not begin with its number", name)
+		}
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, fmt.Errorf("read migration: %w", err)
+		}
+		sum := sha256.Sum256(text)
+		set.migrations = append(set.migrations, Migration{version, name, hex.EncodeToString(sum[:])})
+	}
+	return set, nil
+}
+
+// Newest is the version of the schema after every migration.
+func (s *Set) Newest() int64 {
+	if len(s.migrations) == 0 {
+		return 0
+	}
+	return s.migrations[len(s.migrations)-1].Version
+}
+
+// Apply brings a SQLite database to the newest version. It writes nothing when it is there
+// already. It returns store.ErrNewerSchema when the database has a migration that the set
+// does not know, and store.ErrMigrationModified when one was applied with another text.
+func (s *Set) Apply(ctx context.Context, db *sql.DB) error {
+	applied, err := s.applied(ctx, db)
+	if err != nil {
+		return err
+	}
+	if err := s.verify(applied); err != nil {
+		return err
+	}
+	if len(applied) == len(s.migrations) {
+		return nil
+	}
+	provider, err := s.provider(db)
+	if err != nil {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("apply migrations: %w", err)
+	}
+	return nil
+}
+
+// Down undoes the newest migration of a SQLite database.
+func (s *Set) Down(ctx context.Context, db *sql.DB) error {
+	provider, err := s.provider(db)
+	if err != nil {
+		return err
+	}
+	if _, err := provider.Down(ctx); err != nil {
+		return fmt.Errorf("undo migration: %w", err)
+	}
+	return nil
+}
+
+func (s *Set) provider(db *sql.DB) (*goose.Provider, error) {
+	versions, err := database.NewStore(database.DialectSQLite3, "schema_versions")
+	if err != nil {
+		return nil, fmt.Errorf("open migrations: %w", err)
+	}
+	provider, err := goose.NewProvider("", db, s.files,
+		goose.WithStore(&ledger{Store: versions, set: s}),
+		goose.WithDisableGlobalRegistry(true),
+		goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return provider, nil
+}
+
+// verify compares what was applied with what the set holds.
+func (s *Set) verify(applied map[int64]string) error {
+	known := map[int64]Migration{}
+	for _, m := range s.migrations {
+		known[m.Version] = m
+	}
+	for version, checksum := range applied {
+		m, ok := known[version]
+		switch {
+		case version > s.Newest():
+			return fmt.Errorf("schema version %d, this binary knows %d: %w", version, s.Newest(), store.ErrNewerSchema)
+		case !ok:
+			return fmt.Errorf("migration %d was applied and is gone: %w", version, store.ErrMigrationModified)
+		case m.Checksum != checksum:
+			return fmt.Errorf("migration %s: %w", m.Name, store.ErrMigrationModified)
+		}
+	}
+	return nil
+}
+
+// applied reads the ledger: the checksum of each migration applied.
+func (s *Set) applied(ctx context.Context, db *sql.DB) (map[int64]string, error) {
+	applied := map[int64]string{}
+	var n int
+	err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_checksums'").Scan(&n)
+	if err != nil || n == 0 {
+		return applied, err
+	}
+	rows, err := db.QueryContext(ctx, "SELECT version, checksum FROM schema_checksums")
+	if err != nil {
+		return nil, fmt.Errorf("read checksums of migrations: %w", err)
+	}
+	for rows.Next() {
+		var version int64
+		var checksum string
+		if err := rows.Scan(&version, &checksum); err != nil {
+			return nil, fmt.Errorf("read checksums of migrations: %w", closed(rows, err))
+		}
+		applied[version] = checksum
+	}
+	return applied, closed(rows, rows.Err())
+}
+
+func closed(rows *sql.Rows, err error) error {
+	if e := rows.Close(); err == nil {
+		return e
+	}
+	return err
+}

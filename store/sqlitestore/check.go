@@ -1,0 +1,212 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// maxFindings is how many faults Check names.
+const maxFindings = 10
+
+// Check verifies the structure of the database, the checksum of every row, the hash of
+// every content, and every segment. It names the first faults it finds.
+func (s *Store) Check(ctx context.Context) error {
+	return s.view(ctx, func(c *session) error {
+		var findings []error
+		for _, step := range []func(context.Context, *session) error{s.checkPages, s.checkRows, s.checkContents, s.checkSyntaxes, s.checkVectors, s.checkSegments} {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := step(ctx, c); err != nil {
+				findings = append(findings, err)
+			}
+		}
+		if len(findings) == 0 {
+			return nil
+		}
+		return fmt.Errorf("check: %w: %w", store.ErrCorrupt, errors.Join(findings[:min(len(findings), maxFindings)]...))
+	})
+}
+
+func (s *Store) checkPages(_ context.Context, c *session) error {
+	var faults []string
+	err := c.each("PRAGMA integrity_check(10)", nil, func(rows *sql.Rows) error {
+		var line string
+		err := rows.Scan(&line)
+		if line != "ok" {
+			faults = append(faults, line)
+		}
+		return err
+	})
+	if err == nil && len(faults) > 0 {
+		err = fmt.Errorf("pages: %s", strings.Join(faults, "; "))
+	}
+	return err
+}
+
+// checkRows reads every row of the small tables and of the manifests and stat entries.
+func (s *Store) checkRows(ctx context.Context, c *session) error {
+	codebases, err := c.codebases()
+	if err != nil {
+		return err
+	}
+	for _, b := range codebases {
+		all, err := c.snapshots(b)
+		if err != nil {
+			return err
+		}
+		for _, n := range all {
+			if err := s.checkSnapshot(ctx, c, b, n); err != nil {
+				return err
+			}
+		}
+		for _, err := range s.Stats(ctx, b.ID) {
+			if err != nil {
+				return fmt.Errorf("stat entries of codebase %s: %w", b.ID, err)
+			}
+		}
+		if _, err := c.failures(b, ""); err != nil {
+			return err
+		}
+	}
+	if _, err := s.Outbox(ctx, 1<<30); err != nil {
+		return err
+	}
+	_, err = c.position()
+	return err
+}
+
+func (s *Store) checkSnapshot(_ context.Context, c *session, b codebase, n snapshot) error {
+	if _, err := c.recipe(n.Fingerprint); err != nil {
+		return err
+	}
+	count := 0
+	err := c.eachFile(b, `SELECT path, first, last, body FROM manifest WHERE codebase = ? AND first <= ? AND last > ?`,
+		[]any{b.key, int64(n.Number), int64(n.Number)}, func(f store.FileEntry) error {
+			count++
+			return nil
+		})
+	if err := complete(err, "manifest", n, count, n.Files); err != nil {
+		return err
+	}
+	for _, id := range n.segments {
+		if _, err := c.segment(id); err != nil {
+			return err
+		}
+		if _, err := c.dead(id, 0, int64(n.Number)); err != nil {
+			return err
+		}
+	}
+	return c.checkNamed(b, n)
+}
+
+// checkNamed looks for files of a snapshot without their content.
+func (c *session) checkNamed(b codebase, n snapshot) error {
+	return c.eachFile(b, `SELECT path, first, last, body FROM manifest
+		WHERE codebase = ? AND first <= ? AND last > ?
+		AND NOT EXISTS (SELECT 1 FROM contents JOIN bodies USING (id) WHERE hash = substr(body, 1, 32))`,
+		[]any{b.key, int64(n.Number), int64(n.Number)}, func(f store.FileEntry) error {
+			return fmt.Errorf("content %s of %q is gone: %w", f.Content.Short(), f.Path, store.ErrCorrupt)
+		})
+}
+
+func (s *Store) checkContents(ctx context.Context, c *session) error {
+	var hashes []merkle.Hash
+	err := c.each("SELECT hash FROM contents", nil, func(rows *sql.Rows) error {
+		var hash []byte
+		if err := rows.Scan(&hash); err != nil || len(hash) != len(merkle.Hash{}) {
+			return firstError(err, store.ErrCorrupt)
+		}
+		hashes = append(hashes, merkle.Hash(hash))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list contents: %w", err)
+	}
+	for _, h := range hashes {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, err := s.content(c, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) checkSyntaxes(ctx context.Context, c *session) error {
+	return c.each("SELECT content, version, texts, body FROM syntaxes", nil, func(rows *sql.Rows) error {
+		var content, texts, body []byte
+		var version int64
+		if err := rows.Scan(&content, &version, &texts, &body); err != nil {
+			return err
+		}
+		var h merkle.Hash
+		copy(h[:], content)
+		if _, err := s.decodeSyntax(h, version, texts, body); err != nil {
+			return fmt.Errorf("syntax of %s: %w", h, err)
+		}
+		return ctx.Err()
+	})
+}
+
+func (s *Store) checkVectors(ctx context.Context, c *session) error {
+	err := c.each("SELECT embedding, text, body FROM vectors", nil, func(rows *sql.Rows) error {
+		var embedding int64
+		var text, body sql.RawBytes
+		if err := rows.Scan(&embedding, &text, &body); err != nil {
+			return err
+		}
+		var h merkle.Hash
+		copy(h[:], text)
+		if _, err := decodeVector(embedding, h, body); err != nil {
+			return fmt.Errorf("vector of %s: %w", h, err)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	return c.each("SELECT embedding, syntax, body FROM embedded", nil, func(rows *sql.Rows) error {
+		var embedding, syntax int64
+		var body []byte
+		if err := rows.Scan(&embedding, &syntax, &body); err != nil {
+			return err
+		}
+		_, err := unseal(body, "embedded", number(embedding), number(syntax))
+		return err
+	})
+}
+
+// checkSegments reads every file again, whether or not it was verified before.
+func (s *Store) checkSegments(ctx context.Context, c *session) error {
+	all, err := c.segments()
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		data, err := mapFile(s.segmentPath(g.ref.ID), g.ref.Bytes)
+		if err != nil {
+			return fmt.Errorf("segment %d: %w", g.ref.ID, err)
+		}
+		sum := xxhash.Sum64(data)
+		if err := (&mapping{data: data}).unmap(); err != nil {
+			return fmt.Errorf("segment %d: %w", g.ref.ID, err)
+		}
+		if sum != g.sum {
+			return fmt.Errorf("segment %d: %w", g.ref.ID, store.ErrChecksum)
+		}
+	}
+	return nil
+}

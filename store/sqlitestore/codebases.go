@@ -1,0 +1,173 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/freshet/freshet/store"
+)
+
+// codebase is a row of the table of codebases.
+type codebase struct {
+	store.Codebase
+	key int64
+}
+
+func (b *codebase) scan(rows *sql.Rows) error {
+	var id string
+	var root, body []byte
+	if err := rows.Scan(&b.key, &id, &root, &body); err != nil {
+		return err
+	}
+	value, err := unseal(body, "codebases", number(b.key), []byte(id), root)
+	if err != nil {
+		return err
+	}
+	r := reader{buf: value}
+	b.Codebase = r.codebase(id, string(root))
+	return r.end("codebase")
+}
+
+func (b *codebase) body() []byte {
+	var w writer
+	w.codebase(b.Codebase)
+	return seal(w.buf, "codebases", number(b.key), []byte(b.ID), []byte(b.Root))
+}
+
+func (c *session) codebase(id store.CodebaseID) (codebase, error) {
+	var b codebase
+	err := c.each("SELECT key, id, root, body FROM codebases WHERE id = ?", []any{string(id)}, b.scan)
+	if err != nil {
+		return b, fmt.Errorf("codebase %s: %w", id, err)
+	}
+	if b.key == 0 {
+		return b, fmt.Errorf("codebase %s: %w", id, store.ErrNotFound)
+	}
+	return b, nil
+}
+
+func (c *session) codebases() ([]codebase, error) {
+	var all []codebase
+	err := c.each("SELECT key, id, root, body FROM codebases", nil, func(rows *sql.Rows) error {
+		var b codebase
+		if err := b.scan(rows); err != nil {
+			return err
+		}
+		all = append(all, b)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list codebases: %w", err)
+	}
+	return all, nil
+}
+
+func (c *session) putCodebase(b codebase) error {
+	if err := c.exec("UPDATE codebases SET body = ? WHERE key = ?", b.body(), b.key); err != nil {
+		return fmt.Errorf("put codebase %s: %w", b.ID, err)
+	}
+	return nil
+}
+
+// Codebase returns one codebase.
+func (s *Store) Codebase(ctx context.Context, id store.CodebaseID) (found store.Codebase, err error) {
+	err = s.view(ctx, func(c *session) error {
+		b, err := c.codebase(id)
+		found = b.Codebase
+		return err
+	})
+	return found, err
+}
+
+// Codebases lists all, sorted by name, then id.
+func (s *Store) Codebases(ctx context.Context) (all []store.Codebase, err error) {
+	err = s.view(ctx, func(c *session) error {
+		rows, err := c.codebases()
+		for _, b := range rows {
+			all = append(all, b.Codebase)
+		}
+		return err
+	})
+	slices.SortFunc(all, func(a, b store.Codebase) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return all, err
+}
+
+// Register adds a codebase, or returns the one that has its root.
+func (s *Store) Register(ctx context.Context, asked store.Codebase) (registered store.Codebase, err error) {
+	err = s.write(ctx, func(c *session) error {
+		var b codebase
+		err := c.each("SELECT key, id, root, body FROM codebases WHERE root = ?", []any{blob(asked.Root)}, b.scan)
+		if err != nil || b.key != 0 {
+			registered = b.Codebase
+			return err
+		}
+		if err := store.ValidCodebaseID(asked.ID); err != nil {
+			return err
+		}
+		var one int
+		taken, err := c.one("SELECT 1 FROM codebases WHERE id = ?", []any{string(asked.ID)}, &one)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return fmt.Errorf("register codebase %s: the id has another root: %w", asked.ID, store.ErrConflict)
+		}
+		b.Codebase = store.Codebase{
+			ID: asked.ID, Name: asked.Name, Root: asked.Root, Identity: asked.Identity, RegisteredAt: s.now().Round(0).UTC(),
+		}
+		result, err := c.change("INSERT INTO codebases (id, root, body) VALUES (?, ?, ?)", string(b.ID), blob(b.Root), []byte{})
+		if err != nil {
+			return fmt.Errorf("register codebase %s: %w", b.ID, err)
+		}
+		if b.key, err = result.LastInsertId(); err != nil {
+			return err
+		}
+		registered = b.Codebase
+		return c.putCodebase(b)
+	})
+	return registered, err
+}
+
+// SetIdentity records the identity of the codebase's root.
+func (s *Store) SetIdentity(ctx context.Context, id store.CodebaseID, identity store.RootIdentity) error {
+	return s.changeCodebase(ctx, id, func(b *codebase) { b.Identity = identity })
+}
+
+// SetFailure records why indexing failed.
+func (s *Store) SetFailure(ctx context.Context, id store.CodebaseID, reason string) error {
+	return s.changeCodebase(ctx, id, func(b *codebase) { b.Failure = reason })
+}
+
+func (s *Store) changeCodebase(ctx context.Context, id store.CodebaseID, change func(b *codebase)) error {
+	return s.write(ctx, func(c *session) error {
+		b, err := c.codebase(id)
+		if err != nil {
+			return err
+		}
+		change(&b)
+		return c.putCodebase(b)
+	})
+}
+
+// Clear removes a codebase. Its committed events stay in the outbox.
+func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
+	return s.write(ctx, func(c *session) error {
+		var key int64
+		found, err := c.one("SELECT key FROM codebases WHERE id = ?", []any{string(id)}, &key)
+		if err != nil || !found {
+			return err
+		}
+		for _, table := range []string{"snapshots", "manifest", "stats", "failures"} {
+			if err := c.exec("DELETE FROM "+table+" WHERE codebase = ?", key); err != nil {
+				return fmt.Errorf("clear %s of codebase %s: %w", table, id, err)
+			}
+		}
+		return c.exec("DELETE FROM codebases WHERE key = ?", key)
+	})
+}

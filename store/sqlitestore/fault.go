@@ -1,0 +1,58 @@
+package sqlitestore
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/freshet/freshet/store"
+)
+
+// advice is what to do about a damaged store.
+const advice = "run `freshet verify --repair`, or move the directory away and index again"
+
+// fault gives an error of the driver or the file system the meaning that callers branch
+// on. It returns any other error, and nil, as it is.
+func (s *Store) fault(err error) error {
+	if err == nil || errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrClosed) {
+		return err
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		if strings.Contains(err.Error(), advice) {
+			return err
+		}
+		return fmt.Errorf("%s: %w; %s", s.file(), err, advice)
+	}
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, advice)
+		case sqlite3.SQLITE_FULL:
+			return fmt.Errorf("%s: %w: %w", s.file(), store.ErrDiskFull, err)
+		case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+			if s.full() {
+				return fmt.Errorf("%s: %w: %w", s.file(), store.ErrDiskFull, err)
+			}
+		}
+	}
+	switch {
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT), errors.Is(err, unix.EFBIG):
+		return fmt.Errorf("%s: %w: %w", s.dir, store.ErrDiskFull, err)
+	case s.closed.Load() && (errors.Is(err, sql.ErrConnDone) || strings.Contains(err.Error(), "database is closed")):
+		return store.ErrClosed
+	}
+	return err
+}
+
+// full reports whether the file system has no room: SQLite calls a full disk an I/O error
+// when it meets it outside a plain write.
+func (s *Store) full() bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(s.dir, &fs) == nil && fs.Bavail*uint64(fs.Bsize) < 1<<20
+}

@@ -1,0 +1,153 @@
+package sqlitestore
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/freshet/freshet/migrations"
+	"github.com/freshet/freshet/store"
+)
+
+// The names of what lies in the directory, beside the files of SQLite's log.
+const (
+	fileName   = "freshet.db"
+	segmentDir = "segments"
+)
+
+// Pragmas of the writing and of the reading connections. auto_vacuum and page_size hold
+// from the first write on. cell_size_check finds some damage early.
+const (
+	writerPragmas = "page_size(8192) auto_vacuum(2) journal_mode(WAL) synchronous(FULL) busy_timeout(10000) " +
+		"cache_size(-32768) wal_autocheckpoint(4096) journal_size_limit(67108864) temp_store(MEMORY) " +
+		"cell_size_check(1) trusted_schema(0)"
+	readerPragmas = "query_only(1) busy_timeout(10000) cache_size(-8192) temp_store(MEMORY) cell_size_check(1) trusted_schema(0)"
+)
+
+// Open opens the store in dir, which is made with mode 0700 when it does not exist, and
+// applies the migrations it lacks. The caller holds the directory's lock. It returns
+// store.ErrNewerSchema, store.ErrMigrationModified or store.ErrCorrupt and then leaves
+// everything as it was.
+func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
+	set, err := migrations.SQLite()
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, dir, set, opts)
+}
+
+func open(ctx context.Context, dir string, set *migrations.Set, opts Options) (*Store, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{dir: dir, now: opts.Now, log: opts.Log, schema: set.Newest(), turn: make(chan struct{}, 1)}
+	if err := s.prepare(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", dir, s.fault(err))
+	}
+	if err := s.connect(ctx, set); err != nil {
+		err = fmt.Errorf("open store %s: %w", dir, s.fault(err))
+		return nil, errors.Join(err, s.abort())
+	}
+	s.codec = newCodec()
+	s.mapped.open = map[store.SegmentID]*mapping{}
+	s.mapped.verified = map[store.SegmentID]bool{}
+	s.turn <- struct{}{}
+	return s, nil
+}
+
+// prepare makes the directory and an empty database file, with modes that keep others
+// out, and looks at the header of a file that is there.
+func (s *Store) prepare() error {
+	if err := os.MkdirAll(filepath.Join(s.dir, segmentDir), 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(s.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.file(), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	header := make([]byte, 16)
+	n, err := io.ReadFull(f, header)
+	if e := f.Close(); e != nil {
+		return e
+	}
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil || !bytes.Equal(header, []byte("SQLite format 3\x00")) {
+		return fmt.Errorf("header of %d bytes is not that of a database: %w", n, store.ErrCorrupt)
+	}
+	return nil
+}
+
+func (s *Store) connect(ctx context.Context, set *migrations.Set) error {
+	var err error
+	if s.writers, err = sql.Open("sqlite", s.dsn(writerPragmas)); err != nil {
+		return err
+	}
+	if s.db, err = sql.Open("sqlite", s.dsn(readerPragmas)); err != nil {
+		return err
+	}
+	if err := set.Apply(ctx, s.writers); err != nil {
+		return err
+	}
+	conn, err := s.writers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	s.writer = newSession(conn)
+	if err := s.loadEpoch(); err != nil {
+		return err
+	}
+	return s.sweepSegments(s.writer, true)
+}
+
+func (s *Store) loadEpoch() error {
+	epoch, err := s.writer.meta("epoch")
+	if err == nil && epoch != nil {
+		s.epoch = string(epoch)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.epoch = rand.Text()
+	return s.transaction(func(c *session) error { return c.setMeta("epoch", []byte(s.epoch)) })
+}
+
+// abort closes what a failed Open has opened.
+func (s *Store) abort() error {
+	if s.writer != nil {
+		s.writer.close()
+	}
+	var errs []error
+	for _, db := range []*sql.DB{s.writers, s.db} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Store) dsn(pragmas string) string {
+	q := url.Values{"_pragma": strings.Fields(pragmas), "_txlock": {"immediate"}, "_dqs": {"0"}}
+	path := url.URL{Path: s.file()}
+	return "file:" + path.EscapedPath() + "?" + q.Encode()
+}

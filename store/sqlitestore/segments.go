@@ -1,0 +1,297 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/cespare/xxhash/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/freshet/freshet/store"
+)
+
+// segment is a row of the table of segments.
+type segment struct {
+	ref   store.SegmentRef
+	sum   uint64
+	putAt int64
+}
+
+func (g *segment) scan(rows *sql.Rows) error {
+	var id int64
+	var body []byte
+	if err := rows.Scan(&id, &body); err != nil {
+		return err
+	}
+	value, err := unseal(body, "segments", number(id))
+	if err != nil {
+		return err
+	}
+	r := reader{buf: value}
+	g.ref = store.SegmentRef{ID: store.SegmentID(id), Files: int(r.uint()), Chunks: int(r.uint()), Bytes: r.int()}
+	g.sum, g.putAt = r.uint(), r.int()
+	return r.end("segment")
+}
+
+func (g *segment) body() []byte {
+	var w writer
+	w.uint(uint64(g.ref.Files))
+	w.uint(uint64(g.ref.Chunks))
+	w.int(g.ref.Bytes)
+	w.uint(g.sum)
+	w.int(g.putAt)
+	return seal(w.buf, "segments", number(int64(g.ref.ID)))
+}
+
+func (c *session) segment(id store.SegmentID) (segment, error) {
+	var g segment
+	err := c.each("SELECT id, body FROM segments WHERE id = ?", []any{int64(id)}, g.scan)
+	if err == nil && g.ref.ID == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return g, fmt.Errorf("segment %d: %w", id, err)
+	}
+	return g, nil
+}
+
+func (c *session) segments() ([]segment, error) {
+	var all []segment
+	err := c.each("SELECT id, body FROM segments", nil, func(rows *sql.Rows) error {
+		var g segment
+		if err := g.scan(rows); err != nil {
+			return err
+		}
+		all = append(all, g)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	return all, nil
+}
+
+const segmentSuffix = ".seg"
+
+func (s *Store) segmentPath(id store.SegmentID) string {
+	return filepath.Join(s.dir, segmentDir, strconv.FormatUint(uint64(id), 10)+segmentSuffix)
+}
+
+// PutSegment writes a segment beside the database. The file is durable under its name
+// before the row that speaks of it is committed.
+func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chunks int, data []byte) (made store.SegmentID, err error) {
+	if err := s.usable(ctx); err != nil {
+		return 0, err
+	}
+	temporary, err := s.writeTemporary(data)
+	if err != nil {
+		return 0, fmt.Errorf("put segment: %w", s.fault(err))
+	}
+	renamed := false
+	err = s.write(ctx, func(c *session) error {
+		if _, err := c.codebase(id); err != nil {
+			return err
+		}
+		result, err := c.change("INSERT INTO segments (body) VALUES (?)", []byte{})
+		if err != nil {
+			return err
+		}
+		row, err := result.LastInsertId()
+		if err != nil {
+			return err
+		}
+		g := segment{
+			ref: store.SegmentRef{ID: store.SegmentID(row), Files: files, Chunks: chunks, Bytes: int64(len(data))},
+			sum: xxhash.Sum64(data), putAt: s.now().UnixNano(),
+		}
+		if err := c.exec("UPDATE segments SET body = ? WHERE id = ?", g.body(), row); err != nil {
+			return err
+		}
+		if err := os.Rename(temporary, s.segmentPath(g.ref.ID)); err != nil {
+			return err
+		}
+		made, renamed = g.ref.ID, true
+		return syncDirectory(filepath.Join(s.dir, segmentDir))
+	})
+	if err != nil {
+		if renamed {
+			temporary = s.segmentPath(made)
+		}
+		return 0, fmt.Errorf("put segment: %w", errors.Join(err, os.Remove(temporary)))
+	}
+	return made, nil
+}
+
+// writeTemporary writes and syncs a file whose name marks it as unfinished.
+func (s *Store) writeTemporary(data []byte) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Join(s.dir, segmentDir), "unfinished-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	err = firstError(err, f.Sync(), f.Close())
+	if err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+func syncDirectory(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return firstError(d.Sync(), d.Close())
+}
+
+// sweepSegments removes files of segments that have no row. The caller keeps writers out.
+// Unfinished files are removed only when nobody can be writing one.
+func (s *Store) sweepSegments(c *session, unfinished bool) error {
+	all, err := c.segments()
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, g := range all {
+		known[filepath.Base(s.segmentPath(g.ref.ID))] = true
+	}
+	entries, err := os.ReadDir(filepath.Join(s.dir, segmentDir))
+	if err != nil {
+		return fmt.Errorf("list files of segments: %w", err)
+	}
+	for _, e := range entries {
+		if known[e.Name()] || (!unfinished && !strings.HasSuffix(e.Name(), segmentSuffix)) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(s.dir, segmentDir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove orphan: %w", err)
+		}
+	}
+	return nil
+}
+
+// mappedSegments are the segments that readers hold, and those found whole in this life
+// of the process.
+type mappedSegments struct {
+	mu       sync.Mutex // guards what follows
+	open     map[store.SegmentID]*mapping
+	verified map[store.SegmentID]bool
+}
+
+// mapping is a mapped file. It is unmapped when its last reader closes it.
+type mapping struct {
+	id    store.SegmentID
+	data  []byte
+	users int
+}
+
+// OpenSegment maps a segment. Its checksum is verified when the process first opens it.
+func (s *Store) OpenSegment(ctx context.Context, id store.SegmentID) (opened store.Segment, err error) {
+	err = s.view(ctx, func(c *session) error {
+		g, err := c.segment(id)
+		if err != nil {
+			return err
+		}
+		opened, err = s.mapped.take(g, s.segmentPath(id))
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		// The read saw the row of a segment that was collected meanwhile?
+		gone := s.view(ctx, func(c *session) error {
+			_, err := c.segment(id)
+			return err
+		})
+		return nil, firstError(gone, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
+}
+
+func (m *mappedSegments) take(g segment, path string) (*openSegment, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held, ok := m.open[g.ref.ID]
+	if !ok {
+		data, err := mapFile(path, g.ref.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("segment %d: %w", g.ref.ID, err)
+		}
+		held = &mapping{id: g.ref.ID, data: data}
+		if !m.verified[g.ref.ID] {
+			if xxhash.Sum64(data) != g.sum {
+				return nil, errors.Join(fmt.Errorf("segment %d: %w: %w", g.ref.ID, store.ErrCorrupt, store.ErrChecksum), held.unmap())
+			}
+			m.verified[g.ref.ID] = true
+		}
+		m.open[g.ref.ID] = held
+	}
+	held.users++
+	return &openSegment{all: m, mapping: held}, nil
+}
+
+// mapFile maps a file of the size given.
+func mapFile(path string, size int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("its file is gone: %w: %w", store.ErrCorrupt, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() != size {
+		return nil, fmt.Errorf("%d bytes, want %d: %w: %w", info.Size(), size, store.ErrCorrupt, store.ErrChecksum)
+	}
+	if size == 0 {
+		return nil, nil
+	}
+	data, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map: %w", err)
+	}
+	return data, nil
+}
+
+func (p *mapping) unmap() error {
+	if p.data == nil {
+		return nil
+	}
+	return unix.Munmap(p.data)
+}
+
+// openSegment is one reader's hold on a mapping.
+type openSegment struct {
+	all     *mappedSegments
+	mapping *mapping
+	once    sync.Once
+}
+
+// Bytes returns the mapped file.
+func (o *openSegment) Bytes() []byte { return o.mapping.data }
+
+// Close gives the hold back.
+func (o *openSegment) Close() (err error) {
+	o.once.Do(func() {
+		o.all.mu.Lock()
+		defer o.all.mu.Unlock()
+		if o.mapping.users--; o.mapping.users == 0 {
+			delete(o.all.open, o.mapping.id)
+			err = o.mapping.unmap()
+		}
+	})
+	return err
+}

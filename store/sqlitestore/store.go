@@ -1,0 +1,170 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/freshet/freshet/store"
+)
+
+var _ store.Store = (*Store)(nil)
+
+// Options are what a Store may be given. The zero value works.
+type Options struct {
+	Now func() time.Time // nil means time.Now
+	Log *slog.Logger     // nil means discard
+}
+
+// Store is a store.Store in a directory. It may be used from several goroutines.
+type Store struct {
+	dir    string
+	now    func() time.Time
+	log    *slog.Logger
+	epoch  string
+	schema int64 // version of the schema that this binary writes
+
+	db      *sql.DB // reading connections
+	writers *sql.DB // the one writing connection
+	closed  atomic.Bool
+	rows    atomic.Int64 // rows written
+
+	turn   chan struct{} // holds one token: who has it may use writer
+	writer *session
+
+	idle    idleSessions
+	codec   codec
+	mapped  mappedSegments
+	closing sync.Once
+}
+
+// Dir returns the directory of the store.
+func (s *Store) Dir() string { return s.dir }
+
+// Epoch is a random word made with the store.
+func (s *Store) Epoch() string { return s.epoch }
+
+// RowsWritten counts the rows inserted, changed and deleted since the store was opened.
+func (s *Store) RowsWritten() int64 { return s.rows.Load() }
+
+// Close waits for the write in hand, moves the write-ahead log into the database and
+// releases the files. Reads in hand fail or finish.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() {
+		<-s.turn
+		s.closed.Store(true)
+		s.idle.close()
+		_, cerr := s.writer.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+		s.writer.close()
+		err = firstError(s.db.Close(), s.writers.Close(), cerr)
+		s.codec.close()
+		s.turn <- struct{}{}
+	})
+	if err != nil {
+		return fmt.Errorf("close store: %w", s.fault(err))
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed.Load() {
+		return store.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// view calls fn with a connection that sees one consistent state.
+func (s *Store) view(ctx context.Context, fn func(c *session) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	c, err := s.idle.take(s.db)
+	if err != nil {
+		return s.fault(err)
+	}
+	defer s.idle.give(c)
+	if err := c.exec("BEGIN"); err != nil {
+		return s.fault(err)
+	}
+	err = fn(c)
+	c.broken = c.exec("ROLLBACK") != nil
+	return s.fault(err)
+}
+
+// write calls fn in a durable transaction: all of it is committed, or nothing.
+func (s *Store) write(ctx context.Context, fn func(c *session) error) error {
+	return s.writeThen(ctx, fn, nil)
+}
+
+// writeThen is write with a last step that runs after the commit, while no other write
+// can begin.
+func (s *Store) writeThen(ctx context.Context, fn func(c *session) error, then func(c *session)) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { s.turn <- struct{}{} }()
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if err := s.transaction(fn); err != nil {
+		return s.fault(err)
+	}
+	if then != nil {
+		then(s.writer)
+	}
+	return nil
+}
+
+func (s *Store) transaction(fn func(c *session) error) (err error) {
+	c := s.writer
+	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done {
+			err = firstError(err, c.exec("ROLLBACK"))
+		}
+	}()
+	var version int64
+	if _, err := c.one("PRAGMA user_version", nil, &version); err != nil {
+		return err
+	}
+	if version != s.schema {
+		return fmt.Errorf("schema version %d, this binary knows %d: %w", version, s.schema, store.ErrNewerSchema)
+	}
+	if err := fn(c); err != nil {
+		return err
+	}
+	if err := c.exec("COMMIT"); err != nil {
+		return err
+	}
+	done = true
+	var changes int64
+	if _, err := c.one("SELECT total_changes()", nil, &changes); err == nil {
+		s.rows.Store(changes)
+	}
+	return nil
+}
+
+func (s *Store) file() string { return filepath.Join(s.dir, fileName) }

@@ -1,0 +1,40 @@
+package sqlitestore
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// openAt opens a store that is closed with the test.
+func openAt(t testing.TB, dir string, now func() time.Time) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), dir, Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) {
+	open := func(t *testing.T, now func() time.Time) store.Store { return openAt(t, t.TempDir(), now) }
+	storetest.Run(t, open, storetest.Features{
+		Reopen: func(t *testing.T, s store.Store, now func() time.Time) store.Store {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return openAt(t, s.(*Store).Dir(), now)
+		},
+	})
+}

@@ -1,0 +1,233 @@
+package sqlitestore
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// trimManifest removes the rows of a codebase that hold for no snapshot that is left.
+// Rows of the latest snapshot have no end and stay; only ended ones are read.
+func (g *collection) trimManifest(b codebase, left []snapshot) error {
+	type ended struct {
+		manifestRow
+		tombstone bool
+	}
+	var rows []ended
+	err := g.c.each(`SELECT path, first, last, length(body) FROM manifest INDEXED BY manifest_last
+		WHERE codebase = ? AND last < 9223372036854775807`, []any{b.key}, func(r *sql.Rows) error {
+		row := ended{manifestRow: manifestRow{codebase: b.key}}
+		var size int
+		if err := r.Scan(&row.path, &row.first, &row.last, &size); err != nil {
+			return err
+		}
+		row.tombstone = size == sumSize
+		rows = append(rows, row)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list ended rows: %w", err)
+	}
+	for _, row := range rows {
+		held, wanted := row.use(left)
+		switch {
+		case held || (wanted && row.tombstone):
+			continue
+		case wanted:
+			err = g.c.exec("UPDATE manifest SET body = ? WHERE codebase = ? AND path = ? AND first = ?", row.sealValue(nil), row.codebase, row.path, row.first)
+		default:
+			err = g.c.exec("DELETE FROM manifest WHERE codebase = ? AND path = ? AND first = ?", row.codebase, row.path, row.first)
+		}
+		if err != nil {
+			return fmt.Errorf("trim row: %w", err)
+		}
+	}
+	return nil
+}
+
+// use says whether a snapshot holds the file of a row, and whether the delta of one wants
+// to know that it ended.
+func (m manifestRow) use(left []snapshot) (held, wanted bool) {
+	for _, n := range left {
+		number, base := int64(n.Number), int64(n.Base)
+		held = held || (m.first <= number && number < m.last)
+		wanted = wanted || (m.first <= base && base < m.last && m.last <= number)
+	}
+	return held, wanted
+}
+
+// markManifest marks the contents of the rows that are left.
+func (g *collection) markManifest() error {
+	codebases, err := g.c.codebases()
+	if err != nil {
+		return err
+	}
+	for _, b := range codebases {
+		err := g.c.eachFile(b, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND length(body) > ?", []any{b.key, sumSize},
+			func(f store.FileEntry) error {
+				g.contents[f.Content] = true
+				return nil
+			})
+		if err != nil {
+			return fmt.Errorf("read manifests of codebase %s: %w", b.ID, err)
+		}
+	}
+	return nil
+}
+
+// sweepContents removes contents that no row names and that are not young, and marks the
+// young ones, whose syntaxes stay.
+func (g *collection) sweepContents() error {
+	var gone []int64
+	err := g.c.each("SELECT id, hash, size, put_at FROM contents", nil, func(rows *sql.Rows) error {
+		var id, size, at int64
+		var hash sql.RawBytes
+		if err := rows.Scan(&id, &hash, &size, &at); err != nil {
+			return err
+		}
+		var h merkle.Hash
+		copy(h[:], hash)
+		switch {
+		case at > g.young:
+			g.contents[h] = true
+		case !g.contents[h]:
+			gone = append(gone, id)
+			g.collected.Contents++
+			g.collected.Bytes += size
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list contents: %w", err)
+	}
+	return g.drop(gone, "DELETE FROM contents WHERE id = ?", "DELETE FROM bodies WHERE id = ?")
+}
+
+// drop runs statements for each id.
+func (g *collection) drop(ids []int64, statements ...string) error {
+	for _, id := range ids {
+		for _, statement := range statements {
+			if err := g.c.exec(statement, id); err != nil {
+				return fmt.Errorf("sweep: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// sweepSyntax removes syntaxes of contents that are gone or of versions that no recipe
+// has, with their marks, and vectors that no syntax left names.
+func (g *collection) sweepSyntax() error {
+	texts := map[merkle.Hash]bool{}
+	var gone []int64
+	err := g.c.each("SELECT id, content, version, texts FROM syntaxes", nil, func(rows *sql.Rows) error {
+		var id, version int64
+		var content, hashes sql.RawBytes
+		if err := rows.Scan(&id, &content, &version, &hashes); err != nil {
+			return err
+		}
+		var h merkle.Hash
+		copy(h[:], content)
+		if !g.contents[h] || !g.versions[version] {
+			gone = append(gone, id)
+			return nil
+		}
+		for rest := []byte(hashes); len(rest) >= len(h); rest = rest[len(h):] {
+			texts[merkle.Hash(rest[:len(h)])] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list syntaxes: %w", err)
+	}
+	g.collected.Syntaxes = len(gone)
+	if err := g.drop(gone, "DELETE FROM syntaxes WHERE id = ?"); err != nil {
+		return err
+	}
+	if err := g.sweepMarks(gone); err != nil {
+		return err
+	}
+	return g.sweepVectors(texts)
+}
+
+func (g *collection) sweepMarks(syntaxes []int64) error {
+	dropped := make(map[int64]bool, len(syntaxes))
+	for _, id := range syntaxes {
+		dropped[id] = true
+	}
+	var gone [][2]int64
+	err := g.c.each("SELECT embedding, syntax FROM embedded", nil, func(rows *sql.Rows) error {
+		var embedding, syntax int64
+		err := rows.Scan(&embedding, &syntax)
+		if dropped[syntax] || !g.embeddings[embedding] {
+			gone = append(gone, [2]int64{embedding, syntax})
+		}
+		return err
+	})
+	for _, mark := range gone {
+		err = firstError(err, g.c.exec("DELETE FROM embedded WHERE embedding = ? AND syntax = ?", mark[0], mark[1]))
+	}
+	if err != nil {
+		return fmt.Errorf("sweep marks: %w", err)
+	}
+	return nil
+}
+
+func (g *collection) sweepVectors(texts map[merkle.Hash]bool) error {
+	var gone []int64
+	err := g.c.each("SELECT id, embedding, text FROM vectors INDEXED BY sqlite_autoindex_vectors_1", nil, func(rows *sql.Rows) error {
+		var id, embedding int64
+		var text sql.RawBytes
+		if err := rows.Scan(&id, &embedding, &text); err != nil {
+			return err
+		}
+		var h merkle.Hash
+		copy(h[:], text)
+		if !g.embeddings[embedding] || !texts[h] {
+			gone = append(gone, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list vectors: %w", err)
+	}
+	g.collected.Vectors = len(gone)
+	return g.drop(gone, "DELETE FROM vectors WHERE id = ?")
+}
+
+func (g *collection) sweepSegments() error {
+	all, err := g.c.segments()
+	if err != nil {
+		return err
+	}
+	var gone []int64
+	for _, row := range all {
+		if !g.segments[row.ref.ID] && row.putAt <= g.young {
+			gone = append(gone, int64(row.ref.ID))
+			g.collected.Segments++
+			g.collected.Bytes += row.ref.Bytes
+		}
+	}
+	return g.drop(gone, "DELETE FROM segments WHERE id = ?", "DELETE FROM dead WHERE segment = ?")
+}
+
+func (g *collection) sweepRecipes() error {
+	var gone []string
+	err := g.c.each("SELECT fingerprint FROM recipes", nil, func(rows *sql.Rows) error {
+		var fp string
+		err := rows.Scan(&fp)
+		if !g.recipes[store.Fingerprint(fp)] {
+			gone = append(gone, fp)
+		}
+		return err
+	})
+	for _, fp := range gone {
+		err = firstError(err, g.c.exec("DELETE FROM recipes WHERE fingerprint = ?", fp))
+	}
+	if err != nil {
+		return fmt.Errorf("sweep recipes: %w", err)
+	}
+	return nil
+}
