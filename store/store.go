@@ -189,6 +189,12 @@ type Writer interface {
 	// It returns those that were parked.
 	ForgetFailures(ctx context.Context, id CodebaseID, path string) ([]Failure, error)
 
+	// Forget drops what can be made again from the files of a codebase: its stat entries,
+	// the syntaxes and vectors of the contents that its manifests name, and those of the
+	// contents that are damaged. Snapshots stay as they are; opening a rebuild after a scan
+	// makes everything anew.
+	Forget(ctx context.Context, id CodebaseID) error
+
 	// PutOutbox commits events that accompany no other rows.
 	PutOutbox(ctx context.Context, events []OutboxEvent) error
 	// MarkPublished takes events out of the outbox and moves the log position: forwards

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/freshet/freshet/sync/merkle"
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// forgetful is a sink that keeps nothing.
+type forgetful struct{}
+
+func (forgetful) Content(string, merkle.Hash, []byte) error { return nil }
+
+// measureCheck compares the stat proof of an unchanged tree with git status.
+func measureCheck(ctx context.Context, s settings) error {
+	scanner := scan.New(s.repo, scan.Options{})
+	first, err := scanner.Scan(ctx, nil, forgetful{})
+	if err != nil {
+		return err
+	}
+	index := first.Index
+	var ours, theirs, ratios []float64
+	var hashed int64
+	for pair := range s.pairs + 1 {
+		started := time.Now()
+		result, err := scanner.Scan(ctx, index, forgetful{})
+		if err != nil {
+			return err
+		}
+		a := time.Since(started)
+		index = result.Index
+		started = time.Now()
+		status := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "status", "--porcelain")
+		status.Dir = s.repo
+		status.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+		if out, err := status.CombinedOutput(); err != nil {
+			return fmt.Errorf("git status: %w: %s", err, out)
+		}
+		b := time.Since(started)
+		if pair == 0 {
+			continue // it warms up, and reads entries again that were young at the first scan
+		}
+		hashed += result.Summary.HashedBytes
+		ours = append(ours, float64(a.Microseconds())/1000)
+		theirs = append(theirs, float64(b.Microseconds())/1000)
+		ratios = append(ratios, a.Seconds()/b.Seconds())
+	}
+	fmt.Fprintf(s.out, "%s: %d files, %d directories; load %s\n", filepath.Base(s.repo), first.Summary.Files, first.Summary.Directories, load())
+	fmt.Fprintf(s.out, "stat proof   %8.2f ms (min %.2f)\n", median(ours), quantile(ours, 0))
+	fmt.Fprintf(s.out, "git status   %8.2f ms (min %.2f)\n", median(theirs), quantile(theirs, 0))
+	fmt.Fprintf(s.out, "ratio        %8.2f   bytes hashed by the proofs: %d\n", median(ratios), hashed)
+	return nil
+}

@@ -1,0 +1,127 @@
+// Command bench measures freshet on a working tree, side by side with what it is compared
+// to, and prints medians and ratios. Pairs run interleaved, so that a noisy machine slows
+// both sides. It measures the whole program as a user runs it (index) or the host in this
+// process (check, edit, query).
+//
+//	go run ./cmd/bench index -repo DIR -rival 'zoekt-index -index {dir} -require_ctags {repo}'
+//	go run ./cmd/bench check -repo DIR
+//	go run ./cmd/bench edit -repo DIR
+//	go run ./cmd/bench query -repo DIR
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/freshet/freshet/pipeline/chunk"
+)
+
+// settings are the flags that all measurements share.
+type settings struct {
+	repo    string
+	rival   string
+	program string
+	pairs   int
+	rounds  int
+	out     io.Writer
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == childVerb {
+		if err := chunk.ServeChild(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// childVerb is the argument by which this program runs as a chunk child of itself.
+const childVerb = "chunk-child"
+
+func run(ctx context.Context, args []string) error {
+	measures := map[string]func(context.Context, settings) error{
+		"index": measureIndex, "check": measureCheck, "edit": measureEdit, "query": measureQuery,
+	}
+	if len(args) == 0 || measures[args[0]] == nil {
+		return errors.New("name a measurement: index, check, edit or query")
+	}
+	s := settings{out: os.Stdout}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	flags.StringVar(&s.repo, "repo", ".", "the working tree to measure on")
+	flags.StringVar(&s.rival, "rival", "", "index: the command to compare with; {repo} and {dir} are replaced")
+	flags.StringVar(&s.program, "freshet", "", "index: the freshet to measure; built when empty")
+	flags.IntVar(&s.pairs, "pairs", 5, "interleaved pairs of runs")
+	flags.IntVar(&s.rounds, "n", 60, "edits or queries")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	var err error
+	if s.repo, err = filepath.Abs(s.repo); err != nil {
+		return err
+	}
+	return measures[args[0]](ctx, s)
+}
+
+// median returns the middle of the values, which it sorts.
+func median[T int64 | float64 | time.Duration](values []T) T { return quantile(values, 0.5) }
+
+// quantile returns the value at a fraction of the sorted values.
+func quantile[T int64 | float64 | time.Duration](values []T, q float64) T {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[min(int(q*float64(len(values))), len(values)-1)]
+}
+
+// treeSize counts the files of a tree and their bytes, .git apart.
+func treeSize(root string) (files int, bytes int64, err error) {
+	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		if d.Type().IsRegular() {
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			files++
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return files, bytes, err
+}
+
+// directorySize adds up the files below a directory.
+func directorySize(dir string) (bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		return err
+	})
+	return bytes, err
+}

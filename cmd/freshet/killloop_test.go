@@ -1,0 +1,135 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var killRounds = flag.Int("kill.rounds", 50, "rounds of the kill loop")
+
+// TestKillLoop kills the program with SIGKILL at random moments while a working tree walks
+// through the history of a real repository, this one, with random edits in between; at the
+// end the index must equal a clean build, to the digest.
+func TestKillLoop(t *testing.T) {
+	t.Parallel()
+	repository, revisions := clonedHistory(t)
+	p := program{t: t, home: filepath.Join(t.TempDir(), "home"), dir: repository}
+	random := rand.New(rand.NewPCG(7, uint64(*killRounds)))
+	killed := 0
+	for round := range *killRounds {
+		git(t, repository, "checkout", "--quiet", "--force", revisions[random.IntN(len(revisions))])
+		scribble(t, repository, random, round)
+		cmd := p.command("index", "--json")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		timer := time.NewTimer(time.Duration(5+random.IntN(900)) * time.Millisecond)
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("round %d: index: %v", round, err)
+			}
+		case <-timer.C:
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			<-ended
+			killed++
+		}
+		timer.Stop()
+	}
+	t.Logf("killed %d of %d runs", killed, *killRounds)
+	if killed < *killRounds/4 {
+		t.Errorf("only %d of %d runs were killed before their end: the loop proves little", killed, *killRounds)
+	}
+	var verified struct {
+		Results []struct {
+			Equal         bool   `json:"equal"`
+			DigestIndex   string `json:"digest_index"`
+			DigestRebuilt string `json:"digest_rebuilt"`
+		} `json:"results"`
+	}
+	p.run(nil, "index")
+	p.run(&verified, "verify")
+	if len(verified.Results) != 1 || !verified.Results[0].Equal {
+		t.Errorf("verify: %+v, want an index equal to a rebuild", verified.Results)
+	}
+	other := program{t: t, home: filepath.Join(t.TempDir(), "clean"), dir: repository}
+	other.run(nil, "index")
+	if got, want := exportDigest(p), exportDigest(other); got != want {
+		t.Errorf("digest %s after the kill loop, a clean build has %s", got, want)
+	}
+}
+
+func exportDigest(p program) string {
+	p.t.Helper()
+	out, err := p.command("export", "--canonical").Output()
+	if err != nil {
+		p.t.Fatalf("export: %v", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return lines[len(lines)-1]
+}
+
+// clonedHistory clones this repository, or where its history is not at hand makes one, and
+// returns the working tree and its revisions.
+func clonedHistory(t *testing.T) (dir string, revisions []string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "repository")
+	top, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(top, ".git")); err == nil {
+		git(t, top, "clone", "--quiet", "--no-hardlinks", top, dir)
+		if revisions = strings.Fields(git(t, dir, "log", "--format=%H", "-n", "40")); len(revisions) >= 10 {
+			return dir, revisions
+		}
+	} else if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	} else {
+		git(t, dir, "init", "--quiet")
+	}
+	random := rand.New(rand.NewPCG(11, 13))
+	for commit := range 12 {
+		for range 20 {
+			path := filepath.Join(dir, fmt.Sprintf("made%d", random.IntN(6)), fmt.Sprintf("file%d.go", random.IntN(40)))
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			source := fmt.Sprintf("package made\n\n// Value%d is of commit %d.\nfunc Value%d() int { return %d }\n", commit, commit, random.IntN(99), random.IntN(999))
+			if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		git(t, dir, "add", "--all")
+		git(t, dir, "commit", "--quiet", "--message", fmt.Sprintf("commit %d", commit))
+	}
+	return dir, strings.Fields(git(t, dir, "log", "--format=%H"))
+}
+
+// scribble makes edits that no commit has.
+func scribble(t *testing.T, dir string, random *rand.Rand, round int) {
+	t.Helper()
+	for i := range random.IntN(4) {
+		path := filepath.Join(dir, fmt.Sprintf("scratch%d.py", i))
+		if random.IntN(4) == 0 {
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		source := fmt.Sprintf("def round_%d():\n    return %d\n", round, random.IntN(1000))
+		if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/freshet/freshet/pipeline"
+	"github.com/freshet/freshet/pipeline/bus/membus"
+	"github.com/freshet/freshet/pipeline/chunk"
+	"github.com/freshet/freshet/pipeline/history"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/sqlitestore"
+	merklesync "github.com/freshet/freshet/sync"
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// bench is an empty store with a pipeline over it, beside the live one, for rebuilds that
+// are compared and thrown away. It shares the parsers and the provider of its host.
+type bench struct {
+	host     *Host
+	dir      string
+	store    *sqlitestore.Store
+	bus      *membus.Bus
+	pipeline *pipeline.Pipeline
+	hub      *hub
+	stop     context.CancelFunc
+	work     *errgroup.Group
+	workCtx  context.Context
+}
+
+func openBench(ctx context.Context, h *Host) (*bench, error) {
+	dir, err := benchDirectory(h.opts.Home)
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{host: h, dir: dir, hub: newHub(), bus: membus.New()}
+	if b.store, err = sqlitestore.Open(ctx, dir, sqlitestore.Options{Log: h.opts.Log}); err != nil {
+		return nil, errors.Join(err, b.bus.Close(), os.RemoveAll(dir))
+	}
+	b.pipeline = pipeline.New(pipeline.Parts{
+		Store: b.store, Bus: b.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: -1,
+		OnSealed: func(s store.Snapshot) { b.hub.notify(s.Codebase) }, Log: h.opts.Log,
+	})
+	var runCtx context.Context
+	runCtx, b.stop = context.WithCancel(h.workCtx)
+	b.work, b.workCtx = errgroup.WithContext(runCtx)
+	if _, err := b.pipeline.Reconciler.Heal(ctx); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	b.work.Go(func() error { return b.pipeline.Run(b.workCtx) })
+	return b, nil
+}
+
+// rebuild indexes the root of a codebase under the same id and returns the snapshot.
+func (b *bench) rebuild(ctx context.Context, c store.Codebase) (uint64, error) {
+	c.Current, c.Latest, c.Failure = 0, 0, ""
+	if _, err := b.store.Register(ctx, c); err != nil {
+		return 0, err
+	}
+	s := merklesync.New(b.store, c.ID, merklesync.Options{
+		Outbox: b.pipeline.Outbox, Recipe: b.host.recipe, Scan: scan.Options{Log: b.host.opts.Log}, Log: b.host.opts.Log,
+	})
+	b.work.Go(func() error { return s.Run(b.workCtx) })
+	seen, err := s.Check(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return seen.Snapshot, b.settled(ctx, c.ID, seen.Snapshot)
+}
+
+// settled waits until a snapshot is sealed full.
+func (b *bench) settled(ctx context.Context, id store.CodebaseID, number uint64) error {
+	for {
+		changed := b.hub.changed(id)
+		snapshot, err := b.store.Snapshot(ctx, id, number)
+		if err != nil {
+			return fmt.Errorf("snapshot %d: %w", number, err)
+		}
+		if snapshot.Level == store.LevelFull {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-b.workCtx.Done():
+			return b.workCtx.Err()
+		}
+	}
+}
+
+// target is the bench as a replay fills it.
+func (b *bench) target() history.Target {
+	return history.Target{
+		Store: b.store, Recipe: b.host.recipe,
+		Publish: b.pipeline.Outbox.Flush, Settled: b.settled,
+	}
+}
+
+// close stops the pipeline and removes the store.
+func (b *bench) close() error {
+	b.stop()
+	err := b.work.Wait()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, b.bus.Close(), b.store.Close(), os.RemoveAll(b.dir))
+}

@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/history"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/canon"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// canonist compares the index with what it ought to be.
+type canonist struct{ *Host }
+
+// Export writes the canonical lines of the served snapshot, the digest last.
+func (c canonist) Export(ctx context.Context, id store.CodebaseID, write func(text string) error) (tool.Export, error) {
+	served, err := c.served(ctx, id)
+	if err != nil {
+		return tool.Export{}, err
+	}
+	recipe, err := c.store.Recipe(ctx, served.Fingerprint)
+	if err != nil {
+		return tool.Export{}, fmt.Errorf("recipe of snapshot %d: %w", served.Number, err)
+	}
+	var emit func(string) error
+	if write != nil {
+		emit = func(line string) error { return write(line + "\n") }
+	}
+	digest, lines, err := canon.Export(ctx, c.store, id, served.Number, canon.Options{Recipe: recipe}, emit)
+	if err != nil {
+		return tool.Export{}, fmt.Errorf("export snapshot %d: %w", served.Number, err)
+	}
+	if emit != nil {
+		if err := emit("digest " + digest); err != nil {
+			return tool.Export{}, err
+		}
+	}
+	return tool.Export{Snapshot: served.Number, Lines: lines, Digest: digest}, nil
+}
+
+// maxDifferences is how many differing lines a verification names.
+const maxDifferences = 100
+
+// Verify brings the index up to the tree, rebuilds the tree in an empty store beside it,
+// and compares both the canonical lines and the entries of the retrieval segments.
+func (c canonist) Verify(ctx context.Context, id store.CodebaseID, repair bool) (tool.Verification, error) {
+	synchronizer, err := c.follow(id)
+	if err != nil {
+		return tool.Verification{}, err
+	}
+	seen, err := synchronizer.Check(ctx)
+	if err != nil {
+		return tool.Verification{}, err
+	}
+	if err := c.settle(ctx, id, synchronizer, seen); err != nil {
+		return tool.Verification{}, err
+	}
+	v, err := c.compare(ctx, id)
+	if err != nil || v.Equal || !repair {
+		return v, err
+	}
+	if err := c.repair(ctx, id); err != nil {
+		return v, fmt.Errorf("repair: %w", err)
+	}
+	v.Repaired = true
+	return v, nil
+}
+
+// compare rebuilds the tree and lists what differs.
+func (c canonist) compare(ctx context.Context, id store.CodebaseID) (v tool.Verification, err error) {
+	codebase, err := c.store.Codebase(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	bench, err := openBench(ctx, c.Host)
+	if err != nil {
+		return v, fmt.Errorf("open a store for the rebuild: %w", err)
+	}
+	defer func() { err = errors.Join(err, bench.close()) }()
+	number, err := bench.rebuild(ctx, codebase)
+	if err != nil {
+		return v, fmt.Errorf("rebuild: %w", err)
+	}
+	served, err := c.served(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	d := differ{verification: tool.Verification{Differences: []tool.Difference{}}}
+	options := canon.Options{Recipe: c.recipe}
+	index, rebuilt := d.side("index"), d.side("rebuilt")
+	if d.verification.DigestIndex, _, err = canon.Export(ctx, c.store, id, served.Number, options, index.add); err != nil {
+		return v, fmt.Errorf("export the index: %w", err)
+	}
+	if d.verification.DigestRebuilt, _, err = canon.Export(ctx, bench.store, codebase.ID, number, options, rebuilt.add); err != nil {
+		return v, fmt.Errorf("export the rebuild: %w", err)
+	}
+	if err := d.compare(index, rebuilt); err != nil {
+		return v, err
+	}
+	err = canon.CheckSegments(ctx, c.store, id, served.Number, options, c.pipeline.Sealer.Load, func(path, what string) {
+		d.note(tool.Difference{Side: "index", Path: merkle.QuotePath(path), Line: what})
+	})
+	if err != nil {
+		return v, fmt.Errorf("check segments: %w", err)
+	}
+	d.verification.Equal = d.verification.DigestIndex == d.verification.DigestRebuilt && d.verification.DifferenceCount == 0
+	return d.verification, nil
+}
+
+// repair throws away what was derived from the files of a codebase and makes it again.
+func (c canonist) repair(ctx context.Context, id store.CodebaseID) error {
+	if err := c.store.Forget(ctx, id); err != nil {
+		return err
+	}
+	c.unfollow(id)
+	synchronizer, err := c.follow(id)
+	if err != nil {
+		return err
+	}
+	seen, err := synchronizer.Rebuild(ctx)
+	if err != nil {
+		return err
+	}
+	return c.settle(ctx, id, synchronizer, seen)
+}
+
+// Replay rebuilds from the live log or from a recorded file in an empty store.
+func (c canonist) Replay(ctx context.Context, r tool.Replaying) (digests []tool.CodebaseDigest, err error) {
+	source, err := c.source(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := history.Fold(source.Events)
+	if err != nil {
+		return nil, tool.Errorf(tool.CodeInvalidArgument, "%w; record again, or widen the range", err)
+	}
+	if len(steps) == 0 {
+		return nil, tool.Errorf(tool.CodeNotIndexed, "there is no snapshot to replay; index a directory first")
+	}
+	bench, err := openBench(ctx, c.Host)
+	if err != nil {
+		return nil, fmt.Errorf("open a store for the replay: %w", err)
+	}
+	defer func() { err = errors.Join(err, bench.close()) }()
+	done, err := history.Replay(ctx, bench.target(), steps, source.content)
+	if err != nil {
+		return nil, err
+	}
+	names := map[store.CodebaseID]string{}
+	codebases, err := c.store.Codebases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range codebases {
+		names[known.ID] = known.Name
+	}
+	for _, d := range done {
+		digests = append(digests, tool.CodebaseDigest{
+			Codebase: d.Codebase, Name: names[d.Codebase], Snapshot: d.Snapshot, Files: d.Files, Digest: d.Digest,
+		})
+	}
+	return digests, nil
+}
+
+// benchDirectory makes a directory for a store that is thrown away, inside the data
+// directory, where there is room for an index.
+func benchDirectory(home string) (string, error) {
+	dir, err := os.MkdirTemp(home, "rebuild-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Clean(dir), nil
+}

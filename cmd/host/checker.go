@@ -1,0 +1,135 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	merklesync "github.com/freshet/freshet/sync"
+)
+
+// checker proves freshness for reads.
+type checker struct{ *Host }
+
+// Check compares the tree with the served snapshot and catches up as far as the options
+// allow.
+func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOptions) (tool.Reading, error) {
+	if o.Mode == tool.ModeEventual {
+		return c.reading(ctx, id, search.Verdict{State: search.Unchecked})
+	}
+	started := c.opts.Now()
+	verdict := search.Verdict{CheckedAt: started.UTC()}
+	synchronizer, err := c.follow(id)
+	if err != nil {
+		return tool.Reading{}, err
+	}
+	seen, err := synchronizer.Check(ctx)
+	if err != nil {
+		if ctx.Err() != nil || errors.Is(err, merklesync.ErrEnded) {
+			return tool.Reading{}, err
+		}
+		verdict.State, verdict.Reason = search.Unknown, err.Error()
+		verdict.CheckTook = c.opts.Now().Sub(started)
+		return c.reading(ctx, id, verdict)
+	}
+	verdict.CheckTook = c.opts.Now().Sub(started)
+	if verdict.State, err = c.catchUp(ctx, id, seen, o); err != nil {
+		return tool.Reading{}, err
+	}
+	if verdict.State == search.Behind {
+		verdict.Pending, verdict.PendingCount = seen.Changes, seen.ChangeCount
+		verdict.Reason = "these changes are not searchable yet"
+	}
+	if o.MinToken != nil && (o.MinToken.Epoch != c.store.Epoch() || o.MinToken.Codebase != id) {
+		verdict.State, verdict.Reason = search.Unknown, "the token was given by another index"
+	}
+	return c.reading(ctx, id, verdict)
+}
+
+// catchUp waits until the served snapshot has the tree that the check saw, and is no older
+// than the token asked for.
+func (c checker) catchUp(ctx context.Context, id store.CodebaseID, seen merklesync.Observation, o tool.CheckOptions) (search.Freshness, error) {
+	state := search.Current
+	timer := time.NewTimer(max(o.MaxWait, 0))
+	defer timer.Stop()
+	for {
+		changed := c.hub.changed(id)
+		served, err := c.served(ctx, id)
+		if err != nil && !errors.Is(err, store.ErrNoSnapshot) {
+			return "", err
+		}
+		tokenMet := o.MinToken == nil || o.MinToken.Codebase != id || o.MinToken.Snapshot <= served.Number
+		if err == nil && served.Root == seen.Root && tokenMet {
+			return state, nil
+		}
+		if o.MaxWait < 0 {
+			return search.Behind, nil
+		}
+		state = search.CaughtUp
+		c.pipeline.Sealer.Want(id)
+		select {
+		case <-changed:
+		case <-timer.C:
+			return search.Behind, nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// served returns the snapshot that is current, or ErrNoSnapshot.
+func (h *Host) served(ctx context.Context, id store.CodebaseID) (store.Snapshot, error) {
+	codebase, err := h.store.Codebase(ctx, id)
+	if err != nil {
+		return store.Snapshot{}, fmt.Errorf("codebase %s: %w", id, err)
+	}
+	if codebase.Current == 0 {
+		return store.Snapshot{}, store.ErrNoSnapshot
+	}
+	return h.store.Snapshot(ctx, id, codebase.Current)
+}
+
+// reading completes a verdict with what is served.
+func (h *Host) reading(ctx context.Context, id store.CodebaseID, verdict search.Verdict) (tool.Reading, error) {
+	r := tool.Reading{Verdict: verdict, Running: h.ops.running(id)}
+	served, err := h.served(ctx, id)
+	if errors.Is(err, store.ErrNoSnapshot) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	view, err := h.store.View(ctx, id, served.Number)
+	if err != nil {
+		return r, fmt.Errorf("view of snapshot %d: %w", served.Number, err)
+	}
+	indexed, err := h.store.Recipe(ctx, served.Fingerprint)
+	if err != nil {
+		return r, fmt.Errorf("recipe of snapshot %d: %w", served.Number, err)
+	}
+	position, err := h.store.LogPosition(ctx)
+	if err != nil {
+		return r, err
+	}
+	failures, err := h.store.Failures(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	v := &r.Verdict
+	v.Root, v.Snapshot, v.Level, v.Fingerprint = served.Root, served.Number, served.Level, served.Fingerprint
+	v.Token = search.Token{Epoch: h.store.Epoch(), Codebase: id, Snapshot: served.Number, Root: served.Root}
+	v.Sequence = position.Sequence
+	v.Requires = indexed.Diff(h.recipe)
+	for _, f := range failures {
+		if f.Parked {
+			v.Parked++
+		}
+	}
+	r.View = &view
+	r.CanEmbed = indexed.Embedding == h.recipe.Embedding
+	return r, nil
+}

@@ -1,0 +1,92 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/freshet/freshet/store"
+	merklesync "github.com/freshet/freshet/sync"
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// follower is a synchronizer that runs.
+type follower struct {
+	sync *merklesync.Synchronizer
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// audit is the time between checks of a followed codebase that nobody asked for.
+const audit = time.Minute
+
+var errClosing = errors.New("the host is ending")
+
+// follow returns the running synchronizer of a codebase, starting it on first use.
+func (h *Host) follow(id store.CodebaseID) (*merklesync.Synchronizer, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, errClosing
+	}
+	if f := h.followers[id]; f != nil {
+		return f.sync, nil
+	}
+	ctx, stop := context.WithCancel(h.workCtx)
+	f := &follower{stop: stop, done: make(chan struct{}), sync: merklesync.New(h.store, id, merklesync.Options{
+		Outbox: h.pipeline.Outbox, Recipe: h.recipe, Observer: h.ops, Audit: audit,
+		Scan: scan.Options{Log: h.opts.Log}, Now: h.opts.Now, Log: h.opts.Log,
+	})}
+	h.followers[id] = f
+	h.work.Go(func() error {
+		defer close(f.done)
+		return f.sync.Run(ctx)
+	})
+	return f.sync, nil
+}
+
+// unfollow stops the synchronizer of a codebase and waits for its end.
+func (h *Host) unfollow(id store.CodebaseID) {
+	h.mu.Lock()
+	f := h.followers[id]
+	delete(h.followers, id)
+	h.mu.Unlock()
+	if f != nil {
+		f.stop()
+		<-f.done
+	}
+}
+
+// settle waits until the current snapshot of a codebase is sealed full with the tree that
+// a check saw, checking again when more changed meanwhile.
+func (h *Host) settle(ctx context.Context, id store.CodebaseID, sync *merklesync.Synchronizer, seen merklesync.Observation) error {
+	for {
+		changed := h.hub.changed(id)
+		codebase, err := h.store.Codebase(ctx, id)
+		if err != nil {
+			return fmt.Errorf("settle %s: %w", id, err)
+		}
+		latest, err := h.store.Snapshot(ctx, id, codebase.Latest)
+		if err != nil {
+			return fmt.Errorf("settle %s: %w", id, err)
+		}
+		if latest.Abandoned {
+			return context.Canceled
+		}
+		if latest.Level == store.LevelFull {
+			if latest.Root == seen.Root {
+				return nil
+			}
+			if seen, err = sync.Check(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline"
+	"github.com/freshet/freshet/pipeline/bus/natsbus"
+	"github.com/freshet/freshet/pipeline/chunk"
+	"github.com/freshet/freshet/pipeline/embedding/builtin"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/store/sqlitestore"
+)
+
+// Options of a host. Home is required.
+type Options struct {
+	// Home is the data directory.
+	Home string
+	// Version is that of the binary, for people.
+	Version string
+	// ChunkCommand starts a chunk child.
+	ChunkCommand []string
+	// DrainTimeout is how long Close waits for calls in flight; 0 means 5 s.
+	DrainTimeout time.Duration
+	// Reconcile is the time between looks for work that no event speaks of; 0 means 30 s.
+	Reconcile time.Duration
+	Now       func() time.Time // nil means time.Now
+	Log       *slog.Logger     // nil means discard
+}
+
+func (o Options) withDefaults() Options {
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = 5 * time.Second
+	}
+	if o.Reconcile == 0 {
+		o.Reconcile = 30 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Host is the holder of a data directory.
+type Host struct {
+	opts   Options
+	recipe store.Recipe
+
+	lock     *os.File
+	store    *sqlitestore.Store
+	bus      *natsbus.Bus
+	pool     *chunk.Pool
+	provider *builtin.Provider
+	engine   *search.Engine
+	pipeline *pipeline.Pipeline
+	server   *server
+	hub      *hub
+	ops      *operations
+	backend  tool.Backend
+
+	stop    context.CancelFunc
+	work    *errgroup.Group // consumers, synchronizers, operations, server
+	workCtx context.Context
+
+	mu        sync.Mutex // guards what follows
+	followers map[store.CodebaseID]*follower
+	closed    bool
+}
+
+// Open becomes the host of a data directory and starts its workers. It returns an error
+// that wraps errHeld when another process is the host.
+func Open(ctx context.Context, opts Options) (*Host, error) {
+	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]*follower{}}
+	h.ops = newOperations(h.hub, h.opts.Now)
+	var err error
+	if h.lock, err = lockDirectory(h.opts.Home); err != nil {
+		return nil, err
+	}
+	if err := h.open(ctx); err != nil {
+		return nil, errors.Join(err, h.release())
+	}
+	if _, err := h.pipeline.Reconciler.Heal(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("heal the event log: %w", err), h.release())
+	}
+	if err := h.start(); err != nil {
+		return nil, errors.Join(err, h.release())
+	}
+	return h, nil
+}
+
+// open opens what the data directory holds and makes the parts.
+func (h *Host) open(ctx context.Context) error {
+	var err error
+	h.store, err = sqlitestore.Open(ctx, filepath.Join(h.opts.Home, storeName), sqlitestore.Options{Log: h.opts.Log, Now: h.opts.Now})
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	h.bus, err = natsbus.Open(ctx, natsbus.Options{Dir: filepath.Join(h.opts.Home, logName), Log: h.opts.Log})
+	if err != nil {
+		return fmt.Errorf("open event log: %w", err)
+	}
+	h.provider = builtin.New()
+	h.recipe = Recipe(h.provider)
+	if h.pool, err = chunk.NewPool(chunk.Options{Command: h.opts.ChunkCommand, Log: h.opts.Log}); err != nil {
+		return err
+	}
+	h.engine = search.New(h.store, h.provider, search.Options{})
+	h.pipeline = pipeline.New(pipeline.Parts{
+		Store: h.store, Bus: h.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnTrouble: h.ops.trouble,
+		Reconcile: h.opts.Reconcile, Now: h.opts.Now, Log: h.opts.Log,
+	})
+	h.backend = h.newBackend()
+	return nil
+}
+
+// start starts the workers and the server.
+func (h *Host) start() error {
+	if err := ensureShort(h.opts.Home); err != nil {
+		return err
+	}
+	var err error
+	if h.server, err = listen(h.opts.Home, h.opts.Version, h.dispatch, h.opts.Log); err != nil {
+		return err
+	}
+	var ctx context.Context
+	ctx, h.stop = context.WithCancel(context.Background())
+	h.work, h.workCtx = errgroup.WithContext(ctx)
+	h.work.Go(func() error { return h.pipeline.Run(h.workCtx) })
+	h.work.Go(func() error { return h.server.serve(h.workCtx) })
+	return nil
+}
+
+// dispatch answers one call.
+func (h *Host) dispatch(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
+	return tool.Dispatch(ctx, &h.backend, verb, params, observe)
+}
+
+// sealed is told of every seal.
+func (h *Host) sealed(snapshot store.Snapshot) {
+	h.mu.Lock()
+	f := h.followers[snapshot.Codebase]
+	h.mu.Unlock()
+	if f != nil {
+		f.sync.Sealed(snapshot)
+	}
+	h.hub.notify(snapshot.Codebase)
+}
+
+// Close stops taking calls, lets those in flight end for a while, stops the workers and
+// releases the data directory. It may be called twice.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	h.mu.Unlock()
+	err := h.server.close()
+	drained := make(chan struct{})
+	go func() { // ends with the calls, which end at the latest when the work is stopped
+		h.server.calls.Wait()
+		close(drained)
+	}()
+	timer := time.NewTimer(h.opts.DrainTimeout)
+	select {
+	case <-drained:
+	case <-timer.C:
+	}
+	timer.Stop()
+	h.stop()
+	if werr := h.work.Wait(); werr != nil && !errors.Is(werr, context.Canceled) {
+		err = errors.Join(err, werr)
+	}
+	<-drained
+	return errors.Join(err, h.release())
+}
+
+// release closes what is open, in the reverse order, the lock last.
+func (h *Host) release() error {
+	var errs []error
+	if h.engine != nil {
+		errs = append(errs, h.engine.Close())
+	}
+	if h.pool != nil {
+		errs = append(errs, h.pool.Close())
+	}
+	if h.bus != nil {
+		errs = append(errs, h.bus.Close())
+	}
+	if h.store != nil {
+		errs = append(errs, h.store.Close())
+	}
+	return errors.Join(append(errs, h.lock.Close())...)
+}

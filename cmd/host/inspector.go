@@ -1,0 +1,292 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/segment"
+	"github.com/freshet/freshet/sync/merkle"
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// inspector explains.
+type inspector struct{ *Host }
+
+// Inspect gathers the facts of one codebase without checking the tree.
+func (i inspector) Inspect(ctx context.Context, id store.CodebaseID) (tool.Facts, error) {
+	codebase, err := i.store.Codebase(ctx, id)
+	if err != nil {
+		return tool.Facts{}, err
+	}
+	facts := tool.Facts{Codebase: codebase, Running: i.ops.running(id)}
+	failures, err := i.store.Failures(ctx, id)
+	if err != nil {
+		return facts, fmt.Errorf("failures: %w", err)
+	}
+	facts.Parked = slices.DeleteFunc(failures, func(f store.Failure) bool { return !f.Parked })
+	if facts.Counts.LeftOut, err = i.leftOut(ctx, id); err != nil {
+		return facts, fmt.Errorf("left out files: %w", err)
+	}
+	if err := i.serving(ctx, id, &facts); err != nil {
+		return facts, err
+	}
+	if err := i.lag(ctx, codebase, &facts); err != nil {
+		return facts, err
+	}
+	return facts, i.log(ctx, &facts)
+}
+
+func (i inspector) leftOut(ctx context.Context, id store.CodebaseID) (map[store.LeftOut]int, error) {
+	counts := map[store.LeftOut]int{}
+	for entry, err := range i.store.Stats(ctx, id) {
+		if err != nil {
+			return nil, err
+		}
+		if entry.LeftOut != "" {
+			counts[entry.LeftOut]++
+		}
+	}
+	return counts, nil
+}
+
+// serving counts what the served snapshot holds.
+func (i inspector) serving(ctx context.Context, id store.CodebaseID, facts *tool.Facts) error {
+	snapshots, err := i.store.Snapshots(ctx, id)
+	if err != nil {
+		return fmt.Errorf("snapshots: %w", err)
+	}
+	facts.Counts.Retained = len(snapshots)
+	served, err := i.served(ctx, id)
+	if errors.Is(err, store.ErrNoSnapshot) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	facts.Serving = &served
+	view, err := i.store.View(ctx, id, served.Number)
+	if err != nil {
+		return fmt.Errorf("view of snapshot %d: %w", served.Number, err)
+	}
+	facts.Counts.Files, facts.Counts.Bytes, facts.Counts.Segments = served.Files, served.Bytes, len(view.Segments)
+	for _, ref := range view.Segments {
+		dead, err := i.deadChunks(ctx, ref)
+		if err != nil {
+			return err
+		}
+		facts.Counts.Chunks += ref.Chunks - dead
+	}
+	return nil
+}
+
+func (i inspector) deadChunks(ctx context.Context, ref store.SegmentRef) (dead int, err error) {
+	if len(ref.Dead) == 0 {
+		return 0, nil
+	}
+	handle, err := i.store.OpenSegment(ctx, ref.ID)
+	if err != nil {
+		return 0, fmt.Errorf("open segment %d: %w", ref.ID, err)
+	}
+	defer func() { err = errors.Join(err, handle.Close()) }()
+	seg, err := segment.Open(handle.Bytes())
+	if err != nil {
+		return 0, err
+	}
+	for _, ordinal := range ref.Dead {
+		first, end := seg.FileChunks(int(ordinal))
+		dead += end - first
+	}
+	return dead, nil
+}
+
+func (i inspector) lag(ctx context.Context, c store.Codebase, facts *tool.Facts) error {
+	outbox, err := i.store.Outbox(ctx, bus.MaxBatch)
+	if err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	facts.Lag.Outbox = len(outbox)
+	if c.Latest == 0 {
+		return nil
+	}
+	latest, err := i.store.Snapshot(ctx, c.ID, c.Latest)
+	if err != nil || latest.Level == store.LevelFull || latest.Abandoned {
+		return err
+	}
+	pending, err := i.store.Pending(ctx, c.ID, c.Latest, i.recipe)
+	if err != nil {
+		return fmt.Errorf("pending work: %w", err)
+	}
+	for _, p := range pending {
+		if p.Stage == store.StageChunk {
+			facts.Lag.Chunk++
+		} else {
+			facts.Lag.Embed++
+		}
+	}
+	return nil
+}
+
+func (i inspector) log(ctx context.Context, facts *tool.Facts) error {
+	state, err := i.bus.State(ctx)
+	if err != nil {
+		return fmt.Errorf("event log: %w", err)
+	}
+	letters, err := i.bus.DeadLetters(ctx)
+	if err != nil {
+		return fmt.Errorf("dead letters: %w", err)
+	}
+	facts.Log = tool.LogFacts{
+		Incarnation: state.Incarnation, First: state.First, Last: state.Last,
+		Messages: state.Messages, DeadLetters: len(letters),
+	}
+	for _, c := range state.Consumers {
+		facts.Lag.Log += c.Pending + uint64(c.InFlight)
+	}
+	return nil
+}
+
+// maxEvents is how many events of a path are told.
+const maxEvents = 20
+
+// Why tells the story of one path.
+func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (tool.WhyReport, error) {
+	report := tool.WhyReport{Path: merkle.QuotePath(path), Steps: []tool.WhyStep{}, Events: []tool.LogEvent{}}
+	codebase, err := i.store.Codebase(ctx, id)
+	if err != nil {
+		return report, err
+	}
+	explanation, err := scan.New(codebase.Root, scan.Options{Log: i.opts.Log}).Explain(path)
+	explained := explain(explanation, err)
+	if err != nil && !errors.Is(err, scan.ErrMissing) && !errors.Is(err, scan.ErrInGit) {
+		return report, explainError(path, err)
+	}
+	step := func(name string, ok bool, detail string) {
+		report.Steps = append(report.Steps, tool.WhyStep{Step: name, OK: ok, Detail: detail})
+	}
+	step("seen", err == nil && explanation.LeftOut == "", explained)
+	if err := i.processed(ctx, codebase, path, &report, step); err != nil {
+		return report, err
+	}
+	err = i.bus.Read(ctx, 1, 0, func(m bus.Stored) error {
+		if m.Codebase != id {
+			return nil
+		}
+		e, err := event.Decode(m.Data)
+		if err == nil && names(e, report.Path) {
+			report.Events = append(report.Events, logEvent(m))
+			if len(report.Events) > maxEvents {
+				report.Events = report.Events[1:]
+			}
+		}
+		return nil
+	})
+	return report, err
+}
+
+// explain says in one line why a path is in the tree or not.
+func explain(e scan.Explanation, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	if e.LeftOut == "" {
+		fmt.Fprintf(&b, "in the tree, %d bytes", e.Size)
+		if e.Language != "" {
+			b.WriteString(", " + e.Language)
+		}
+	} else {
+		fmt.Fprintf(&b, "left out: %s", e.LeftOut)
+	}
+	if e.Detail != "" {
+		b.WriteString(", " + e.Detail)
+	}
+	if e.Directory != "" {
+		fmt.Fprintf(&b, ", with its directory %s", merkle.QuotePath(e.Directory))
+	}
+	if e.Match.File != "" {
+		fmt.Fprintf(&b, ", by %s:%d: %s", merkle.QuotePath(e.Match.File), e.Match.Line, e.Match.Pattern)
+	}
+	return b.String()
+}
+
+// explainError gives an error of scan.Scanner.Explain its code.
+func explainError(path string, err error) error {
+	switch {
+	case errors.Is(err, scan.ErrOutside):
+		return tool.Errorf(tool.CodePathOutsideRoot, "%w", err)
+	case errors.Is(err, scan.ErrInGit):
+		return tool.Errorf(tool.CodePermissionDenied, "%w", err)
+	case errors.Is(err, scan.ErrMissing):
+		return tool.Errorf(tool.CodePathNotFound, "%w", err)
+	}
+	return fmt.Errorf("explain %s: %w", merkle.QuotePath(path), err)
+}
+
+// processed tells how far the served snapshot, or the one that awaits sealing, has come
+// with a file.
+func (i inspector) processed(ctx context.Context, c store.Codebase, path string, report *tool.WhyReport, step func(string, bool, string)) error {
+	entry, err := i.store.File(ctx, c.ID, c.Latest, path)
+	if errors.Is(err, store.ErrNotFound) {
+		step("snapshot", false, fmt.Sprintf("snapshot %d does not have the path", c.Latest))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	step("snapshot", true, fmt.Sprintf("content %s in snapshot %d, language %q", entry.Content.Short(), c.Latest, entry.Language))
+	key := store.SyntaxKey{Content: entry.Content, Version: i.recipe.SyntaxVersion(entry.Language)}
+	syntaxes, err := i.store.Syntax(ctx, []store.SyntaxKey{key})
+	if err != nil {
+		return err
+	}
+	syntax, cut := syntaxes[key]
+	step("chunked", cut, fmt.Sprintf("%d chunks, %d definitions, cut by %s", len(syntax.Chunks), len(syntax.Definitions), syntax.Cut))
+	embedded, err := i.store.HasEmbedded(ctx, i.recipe.Embedding.Key(), []store.SyntaxKey{key})
+	if err != nil {
+		return err
+	}
+	step("embedded", embedded[key], i.recipe.Embedding.Provider+" "+i.recipe.Embedding.Model)
+	failures, err := i.store.Failures(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, f := range failures {
+		if f.Path == path && f.Content == entry.Content {
+			step("failed", false, fmt.Sprintf("%d tries at %s: %s", f.Tries, f.Stage, f.Reason))
+		}
+	}
+	served, err := i.store.File(ctx, c.ID, c.Current, path)
+	sealed := err == nil && served.Content == entry.Content
+	step("sealed", sealed, fmt.Sprintf("snapshot %d is served", c.Current))
+	state, err := disk(i).Compare(ctx, c, path, entry.Content)
+	if err != nil {
+		return err
+	}
+	report.Searchable = sealed && state == tool.DiskSame
+	return nil
+}
+
+// names reports whether an event names a quoted path.
+func names(e event.Event, path string) bool {
+	has := func(files []event.File) bool {
+		return slices.ContainsFunc(files, func(f event.File) bool { return f.Path == path || f.From == path })
+	}
+	switch {
+	case e.Changed != nil:
+		return has(e.Changed.Files)
+	case e.Processed != nil:
+		return has(e.Processed.Files)
+	case e.Removed != nil:
+		return slices.Contains(e.Removed.Paths, path)
+	case e.Parked != nil:
+		return e.Parked.Path == path
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+)
+
+// keeper keeps the house.
+type keeper struct{ *Host }
+
+// The retention: the newest snapshots, and those of the last days.
+const (
+	keepSnapshots = 20
+	keepDays      = 7
+)
+
+// Collect removes what the retention does not keep.
+func (k keeper) Collect(ctx context.Context, dryRun bool) (store.Collected, error) {
+	collected, err := k.store.Collect(ctx, store.Retention{
+		Keep: keepSnapshots, Since: k.opts.Now().Add(-keepDays * 24 * time.Hour), DryRun: dryRun,
+	})
+	if err != nil {
+		return collected, fmt.Errorf("collect: %w", err)
+	}
+	return collected, nil
+}
+
+// DeadLetters lists the messages that no worker could take.
+func (k keeper) DeadLetters(ctx context.Context) ([]tool.DeadLetter, error) {
+	letters, err := k.bus.DeadLetters(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	out := make([]tool.DeadLetter, len(letters))
+	for i, l := range letters {
+		out[i] = tool.DeadLetter{
+			Letter: l.Letter, Sequence: l.Sequence, At: l.At, Codebase: l.Codebase,
+			Consumer: l.Consumer, Reason: l.Reason,
+		}
+	}
+	return out, nil
+}
+
+// Settle retries or drops dead letters; an empty list means all.
+func (k keeper) Settle(ctx context.Context, letters []uint64, retry bool) (int, error) {
+	all, err := k.bus.DeadLetters(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list dead letters: %w", err)
+	}
+	settle := k.bus.DropDeadLetter
+	if retry {
+		settle = k.bus.RetryDeadLetter
+	}
+	settled := 0
+	for _, l := range all {
+		if len(letters) > 0 && !slices.Contains(letters, l.Letter) {
+			continue
+		}
+		if err := settle(ctx, l.Letter); err != nil {
+			return settled, fmt.Errorf("dead letter %d: %w", l.Letter, err)
+		}
+		settled++
+	}
+	return settled, nil
+}
+
+// purgeAbove is how many messages the log may have before it is cut behind the oldest
+// retained snapshots.
+const purgeAbove = 10_000
+
+// tidy collects, and lets go of the log behind the oldest retained snapshots when it has
+// grown long.
+func (h *Host) tidy(ctx context.Context) error {
+	if _, err := (keeper{h}).Collect(ctx, false); err != nil {
+		return err
+	}
+	state, err := h.bus.State(ctx)
+	if err != nil || state.Messages < purgeAbove {
+		return err
+	}
+	codebases, err := h.store.Codebases(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range codebases {
+		snapshots, err := h.store.Snapshots(ctx, c.ID)
+		if err != nil || len(snapshots) == 0 {
+			return err
+		}
+		if err := h.purgeBehind(ctx, c.ID, snapshots[len(snapshots)-1].Number); err != nil {
+			return fmt.Errorf("purge the log of %s: %w", c.ID, err)
+		}
+	}
+	return nil
+}
+
+var errFound = errors.New("found")
+
+// purgeBehind removes a codebase's messages before the opening of a snapshot.
+func (h *Host) purgeBehind(ctx context.Context, id store.CodebaseID, oldest uint64) error {
+	var below uint64
+	err := h.bus.Read(ctx, 1, 0, func(m bus.Stored) error {
+		if m.Codebase != id {
+			return nil
+		}
+		e, err := event.Decode(m.Data)
+		if err == nil && e.Type == event.SnapshotOpened && e.Snapshot >= oldest {
+			below = m.Sequence
+			return errFound
+		}
+		return nil
+	})
+	if !errors.Is(err, errFound) {
+		return err
+	}
+	return h.bus.Purge(ctx, id, below)
+}

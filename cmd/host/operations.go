@@ -1,0 +1,209 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// operations keeps the running operation of each codebase and the last report of it. It is
+// the observer of synchronizers, stages and sealer.
+type operations struct {
+	now func() time.Time
+	hub *hub
+
+	mu      sync.Mutex // guards what follows
+	next    int
+	current map[store.CodebaseID]*operation
+	byID    map[string]*operation
+}
+
+type operation struct {
+	codebase store.CodebaseID
+	report   tool.Operation
+	snapshot uint64
+	cancel   context.CancelFunc
+	fatal    error // why a worker gave the operation up
+	done     chan struct{}
+}
+
+func newOperations(h *hub, now func() time.Time) *operations {
+	return &operations{now: now, hub: h, current: map[store.CodebaseID]*operation{}, byID: map[string]*operation{}}
+}
+
+// begin makes an operation, or returns the one of the same kind that runs. fresh says
+// which; another kind that runs is an error.
+func (o *operations) begin(id store.CodebaseID, kind tool.OperationKind, cancel context.CancelFunc) (op *operation, fresh bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if running := o.current[id]; running != nil && !running.report.Phase.Ended() {
+		if running.report.Kind == kind || kind == tool.OperationSync {
+			return running, false, nil
+		}
+		return nil, false, tool.Errorf(tool.CodeOperationInProgress, "%s is running on this codebase; wait for it or cancel it", running.report.Kind).
+			Detail("operation", running.report.ID)
+	}
+	if last := o.current[id]; last != nil {
+		delete(o.byID, last.report.ID)
+	}
+	o.next++
+	now := o.now().UTC()
+	op = &operation{
+		codebase: id, cancel: cancel, done: make(chan struct{}),
+		report: tool.Operation{
+			ID: fmt.Sprintf("op%d-%s", o.next, id), Kind: kind, Phase: tool.PhaseScanning,
+			StartedAt: now, UpdatedAt: now,
+		},
+	}
+	o.current[id], o.byID[op.report.ID] = op, op
+	return op, true, nil
+}
+
+// end closes an operation with its outcome.
+func (o *operations) end(op *operation, err error) {
+	o.mu.Lock()
+	if op.fatal != nil {
+		err = op.fatal
+	}
+	switch {
+	case err == nil:
+		op.report.Phase = tool.PhaseDone
+		op.report.Counts.FilesSealed = op.report.Counts.FilesTotal
+	case op.report.Phase != tool.PhaseCancelled:
+		op.report.Phase = tool.PhaseFailed
+		op.report.Errors = append(op.report.Errors, err.Error())
+		op.report.ErrorCount++
+	}
+	op.report.UpdatedAt = o.now().UTC()
+	close(op.done)
+	o.mu.Unlock()
+	o.hub.notify(op.codebase)
+}
+
+// cancelled marks the running operation of a codebase and stops it.
+func (o *operations) cancelled(id store.CodebaseID) (tool.Operation, *operation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	op := o.current[id]
+	if op == nil || op.report.Phase.Ended() {
+		return tool.Operation{}, nil
+	}
+	op.report.Phase = tool.PhaseCancelled
+	op.report.UpdatedAt = o.now().UTC()
+	op.cancel()
+	return op.report, op
+}
+
+func (o *operations) get(id string) (tool.Operation, *operation, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	op, ok := o.byID[id]
+	if !ok {
+		return tool.Operation{}, nil, false
+	}
+	return op.report, op, true
+}
+
+// running returns the report of the operation that runs on a codebase, or nil.
+func (o *operations) running(id store.CodebaseID) *tool.Operation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	op := o.current[id]
+	if op == nil || op.report.Phase.Ended() {
+		return nil
+	}
+	report := op.report
+	return &report
+}
+
+// update changes the report of the operation that runs on a codebase.
+func (o *operations) update(id store.CodebaseID, change func(op *operation)) {
+	o.mu.Lock()
+	op := o.current[id]
+	if op == nil || op.report.Phase.Ended() {
+		o.mu.Unlock()
+		return
+	}
+	change(op)
+	op.report.UpdatedAt = o.now().UTC()
+	o.mu.Unlock()
+	o.hub.notify(id)
+}
+
+// Scanned takes note of a finished scan.
+func (o *operations) Scanned(id store.CodebaseID, summary scan.Summary, changed int) {
+	o.update(id, func(op *operation) {
+		op.report.Counts.FilesSeen = summary.Files
+		op.report.Counts.FilesSkipped = summary.Skipped()
+		op.report.Counts.Bytes = summary.Bytes
+	})
+}
+
+// Opened takes note of the work of a snapshot.
+func (o *operations) Opened(snapshot store.Snapshot, files int) {
+	o.update(snapshot.Codebase, func(op *operation) {
+		op.snapshot = snapshot.Number
+		op.report.Counts.FilesTotal = files
+		op.report.Counts.FilesChunked, op.report.Counts.FilesEmbedded = 0, 0
+		op.report.Phase = tool.PhaseChunking
+	})
+}
+
+// Processed takes note of files that a stage finished.
+func (o *operations) Processed(id store.CodebaseID, snapshot uint64, stage store.Stage, done, reused, units int) {
+	o.update(id, func(op *operation) {
+		if op.snapshot != snapshot {
+			return
+		}
+		c := &op.report.Counts
+		switch stage {
+		case store.StageChunk:
+			c.FilesChunked = min(c.FilesChunked+done+reused, c.FilesTotal)
+			c.Chunks += units
+		case store.StageEmbed:
+			c.FilesEmbedded = min(c.FilesEmbedded+done+reused, c.FilesTotal)
+			c.Embedded += units
+			c.Reused += reused
+		}
+		switch {
+		case c.FilesEmbedded == c.FilesTotal:
+			op.report.Phase = tool.PhaseSealing
+		case c.FilesChunked == c.FilesTotal:
+			op.report.Phase = tool.PhaseEmbedding
+		}
+	})
+}
+
+// maxErrors is how many reasons an operation keeps.
+const maxErrors = 5
+
+// trouble notes an error of a worker with every operation that runs: the workers serve all
+// codebases. One that waiting does not mend fails them.
+func (o *operations) trouble(err error) {
+	o.mu.Lock()
+	var touched []store.CodebaseID
+	for id, op := range o.current {
+		if op.report.Phase.Ended() {
+			continue
+		}
+		touched = append(touched, id)
+		op.report.ErrorCount++
+		if len(op.report.Errors) < maxErrors {
+			op.report.Errors = append(op.report.Errors, err.Error())
+		}
+		if errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrClosed) {
+			op.fatal = err
+			op.cancel()
+		}
+	}
+	o.mu.Unlock()
+	for _, id := range touched {
+		o.hub.notify(id)
+	}
+}

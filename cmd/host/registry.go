@@ -1,0 +1,126 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// registry adds and removes codebases.
+type registry struct{ *Host }
+
+// Register adds the directory at an absolute path, or returns the codebase registered
+// there.
+func (r registry) Register(ctx context.Context, root string) (store.Codebase, error) {
+	resolved, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return store.Codebase{}, tool.Errorf(tool.CodePathNotFound, "%s does not exist", merkle.QuotePath(root))
+		}
+		return store.Codebase{}, fmt.Errorf("resolve root: %w", err)
+	}
+	if resolved == string(filepath.Separator) {
+		return store.Codebase{}, tool.Invalid("path", "the root of the file system is not a codebase; name a project directory")
+	}
+	if within(resolved, r.opts.Home) {
+		return store.Codebase{}, tool.Invalid("path", "the directory is inside the data directory of freshet")
+	}
+	identity, err := scan.Identity(resolved)
+	if err != nil {
+		return store.Codebase{}, tool.Errorf(tool.CodePathNotFound, "%s: %w", merkle.QuotePath(root), err)
+	}
+	codebases, err := r.store.Codebases(ctx)
+	if err != nil {
+		return store.Codebase{}, err
+	}
+	for _, c := range codebases {
+		if c.Root == resolved {
+			return c, nil
+		}
+	}
+	c, err := r.store.Register(ctx, store.Codebase{
+		ID: newID(), Name: freeName(codebases, resolved), Root: resolved, Identity: identity,
+		RegisteredAt: r.opts.Now().UTC(),
+	})
+	if err != nil {
+		return c, fmt.Errorf("register %s: %w", merkle.QuotePath(resolved), err)
+	}
+	e := event.RegisteredCodebase(event.Event{Codebase: c.ID, At: c.RegisteredAt}, c.Name, c.Root)
+	return c, r.announce(ctx, e)
+}
+
+// Clear cancels what runs and removes the codebase with its index.
+func (r registry) Clear(ctx context.Context, id store.CodebaseID) error {
+	c, err := r.store.Codebase(ctx, id)
+	if err != nil {
+		return err
+	}
+	if _, op := r.ops.cancelled(id); op != nil {
+		select {
+		case <-op.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	r.unfollow(id)
+	if err := r.store.Clear(ctx, id); err != nil {
+		return fmt.Errorf("clear %s: %w", id, err)
+	}
+	if err := r.bus.Purge(ctx, id, 0); err != nil {
+		return fmt.Errorf("purge events of %s: %w", id, err)
+	}
+	if _, err := (keeper(r)).Collect(ctx, false); err != nil {
+		return fmt.Errorf("collect: %w", err)
+	}
+	return r.announce(ctx, event.ClearedCodebase(event.Event{Codebase: c.ID, At: r.opts.Now()}, c.Name, c.Root))
+}
+
+// announce commits an event that accompanies no other rows and publishes it.
+func (h *Host) announce(ctx context.Context, e event.Event) error {
+	data, err := event.Encode(e)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", e.Type, err)
+	}
+	err = h.store.PutOutbox(ctx, []store.OutboxEvent{{Codebase: e.Codebase, Snapshot: e.Snapshot, Part: e.Part, Data: data}})
+	if err != nil {
+		return fmt.Errorf("commit %s: %w", e.Type, err)
+	}
+	return h.pipeline.Outbox.Flush(ctx)
+}
+
+// newID makes the id of a codebase: 80 random bits in [a-z2-7].
+func newID() store.CodebaseID {
+	var b [10]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return store.CodebaseID("c" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])))
+}
+
+// freeName is the last element of a root, with a number when another codebase has it.
+func freeName(codebases []store.Codebase, root string) string {
+	taken := map[string]bool{}
+	for _, c := range codebases {
+		taken[c.Name] = true
+	}
+	base := merkle.QuotePath(filepath.Base(root))
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	return name
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}

@@ -1,0 +1,136 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store"
+	merklesync "github.com/freshet/freshet/sync"
+)
+
+// runner runs the operations of the host.
+type runner struct{ *Host }
+
+// Start begins an operation and returns at once.
+func (r runner) Start(ctx context.Context, id store.CodebaseID, kind tool.OperationKind) (tool.Operation, error) {
+	synchronizer, err := r.follow(id)
+	if err != nil {
+		return tool.Operation{}, err
+	}
+	opCtx, cancel := context.WithCancel(r.workCtx)
+	op, fresh, err := r.ops.begin(id, kind, cancel)
+	if err != nil || !fresh {
+		cancel()
+		if err != nil {
+			return tool.Operation{}, err
+		}
+	}
+	if fresh {
+		r.work.Go(func() error {
+			defer cancel()
+			err := r.run(opCtx, id, kind, synchronizer)
+			if opCtx.Err() == nil {
+				err = errors.Join(err, r.note(opCtx, id, err))
+			}
+			r.ops.end(op, err)
+			return nil
+		})
+	}
+	report, _, _ := r.ops.get(op.report.ID)
+	return report, nil
+}
+
+func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.OperationKind, s *merklesync.Synchronizer) error {
+	var seen merklesync.Observation
+	var err error
+	if kind == tool.OperationReindex {
+		if _, err := r.store.ForgetFailures(ctx, id, ""); err != nil {
+			return fmt.Errorf("forget failures: %w", err)
+		}
+		seen, err = s.Rebuild(ctx)
+	} else {
+		seen, err = s.Check(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.settle(ctx, id, s, seen); err != nil {
+		return err
+	}
+	if _, err := r.pipeline.Sealer.Compact(ctx, id); err != nil {
+		r.opts.Log.Warn("compact", "codebase", id, "error", err)
+	}
+	return r.tidy(ctx)
+}
+
+// note keeps why an operation failed, or that one succeeded.
+func (r runner) note(ctx context.Context, id store.CodebaseID, err error) error {
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	}
+	codebase, cerr := r.store.Codebase(ctx, id)
+	if cerr != nil || codebase.Failure == reason {
+		return nil
+	}
+	if err := r.store.SetFailure(ctx, id, reason); err != nil {
+		return fmt.Errorf("keep the outcome: %w", err)
+	}
+	return nil
+}
+
+// Wait calls observe with each change of an operation until it ends.
+func (r runner) Wait(ctx context.Context, id string, observe func(tool.Operation)) (tool.Operation, error) {
+	for {
+		report, op, ok := r.ops.get(id)
+		if !ok {
+			return tool.Operation{}, tool.Errorf(tool.CodeTargetNotFound, "there is no operation %s", id)
+		}
+		changed := r.hub.changed(op.codebase)
+		report, _, _ = r.ops.get(id)
+		observe(report)
+		if report.Phase.Ended() {
+			select { // what it was doing has ended too
+			case <-op.done:
+				return report, nil
+			case <-ctx.Done():
+				return report, ctx.Err()
+			}
+		}
+		select {
+		case <-changed:
+		case <-op.done:
+		case <-ctx.Done():
+			return report, ctx.Err()
+		}
+	}
+}
+
+// Cancel stops the operation of a codebase and gives up the snapshot it was filling. What
+// was chunked and embedded stays in the store.
+func (r runner) Cancel(ctx context.Context, id store.CodebaseID) (tool.Operation, error) {
+	report, op := r.ops.cancelled(id)
+	if op == nil {
+		return tool.Operation{}, nil
+	}
+	select {
+	case <-op.done:
+	case <-ctx.Done():
+		return report, ctx.Err()
+	}
+	r.unfollow(id)
+	codebase, err := r.store.Codebase(ctx, id)
+	if err != nil || codebase.Latest == 0 {
+		return report, err
+	}
+	latest, err := r.store.Snapshot(ctx, id, codebase.Latest)
+	if err != nil {
+		return report, err
+	}
+	if latest.Level != store.LevelFull && !latest.Abandoned {
+		err = r.store.Abandon(ctx, id, latest.Number)
+	}
+	return report, err
+}

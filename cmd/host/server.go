@@ -1,0 +1,182 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+// dispatcher answers one call; the notices go to the observer.
+type dispatcher func(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope
+
+// server takes calls on the host's socket, which only the user may open.
+type server struct {
+	listener net.Listener
+	dispatch dispatcher
+	version  string
+	log      *slog.Logger
+
+	calls   sync.WaitGroup
+	mu      sync.Mutex // guards closing
+	closing bool
+}
+
+// requestTimeout bounds how long a client may take to say what it wants.
+const requestTimeout = 10 * time.Second
+
+// listen makes the socket, removing one that a dead host left: the caller holds the lock.
+func listen(home, version string, dispatch dispatcher, log *slog.Logger) (*server, error) {
+	path := socketPath(home)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove stale socket: %w", err)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("restrict socket: %w", err), listener.Close())
+	}
+	return &server{listener: listener, dispatch: dispatch, version: version, log: log}, nil
+}
+
+// maxSocketPath is what a Unix socket address holds, less its terminator.
+const maxSocketPath = 107
+
+// socketPath is where the socket of a data directory stands. A path too long for a socket
+// address is replaced by one in the temporary directory that is the user's alone.
+func socketPath(home string) string {
+	path := filepath.Join(home, socketName)
+	if len(path) <= maxSocketPath {
+		return path
+	}
+	return filepath.Join(shortDirectory(home), socketName)
+}
+
+// serve takes calls until the listener closes, and returns when every call has ended.
+func (s *server) serve(ctx context.Context) error {
+	defer s.calls.Wait()
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			if s.ending() || ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("accept: %w", err)
+		}
+		s.calls.Go(func() { s.handle(ctx, conn) })
+	}
+}
+
+// close stops taking calls. Those in flight go on.
+func (s *server) close() error {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	return s.listener.Close()
+}
+
+func (s *server) ending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}
+
+func (s *server) handle(ctx context.Context, conn net.Conn) {
+	defer func() {
+		if err := conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			s.log.Debug("close call", "error", err)
+		}
+	}()
+	w := &replyWriter{encoder: json.NewEncoder(conn)}
+	req, err := readRequest(conn)
+	if err != nil {
+		s.log.Debug("bad request", "error", err)
+		return
+	}
+	if req.Protocol != protocol {
+		w.send(reply{Refused: fmt.Sprintf("the host is freshet %s (protocol %d), this is %s (protocol %d); use the same version, or end the host",
+			s.version, protocol, req.Version, req.Protocol)})
+		return
+	}
+	callCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	gone := make(chan struct{})
+	go func() { // ends when the client hangs up, or when the connection is closed below
+		defer close(gone)
+		_, err := conn.Read(make([]byte, 1))
+		if err != nil {
+			cancel()
+		}
+	}()
+	envelope := s.dispatch(callCtx, req.Verb, req.Params, func(n tool.Notice) error {
+		return w.send(reply{Notice: &n})
+	})
+	if ctx.Err() != nil {
+		w.send(reply{Takeover: true})
+	} else {
+		w.send(reply{Envelope: envelope})
+	}
+	if err := conn.Close(); err != nil {
+		s.log.Debug("close call", "error", err)
+	}
+	<-gone
+}
+
+func readRequest(conn net.Conn) (request, error) {
+	var req request
+	if err := conn.SetReadDeadline(time.Now().Add(requestTimeout)); err != nil {
+		return req, err
+	}
+	line, err := readFrame(bufio.NewReader(conn))
+	if err != nil {
+		return req, err
+	}
+	if err := json.Unmarshal(line, &req); err != nil {
+		return req, err
+	}
+	return req, conn.SetReadDeadline(time.Time{})
+}
+
+// replyWriter writes replies from one or more goroutines.
+type replyWriter struct {
+	mu      sync.Mutex
+	encoder *json.Encoder
+}
+
+func (w *replyWriter) send(r reply) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.encoder.Encode(r)
+}
+
+var errFrameTooLarge = errors.New("message is too large")
+
+// readFrame reads one line of at most maxFrame bytes.
+func readFrame(r *bufio.Reader) ([]byte, error) {
+	var frame []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		frame = append(frame, part...)
+		if len(frame) > maxFrame {
+			return nil, errFrameTooLarge
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if errors.Is(err, io.EOF) && len(frame) > 0 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return frame, err
+		}
+	}
+}
