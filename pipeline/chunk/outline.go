@@ -183,39 +183,6 @@ func (l language) describe(lines lineIndex, s *symbol, d *store.Definition) {
 	}
 }
 
-// crumb is a definition's own part of the breadcrumb.
-func (l language) crumb(s *symbol) string {
-	if s.title != "" {
-		return s.title
-	}
-	word := s.kind
-	if l.typeWord != "" && (word == "struct" || word == "interface") {
-		word = l.typeWord
-	}
-	return joinCrumbs(s.owner, word+" "+clip(s.name, maxCrumb))
-}
-
-// crumbSeparator stands between the parts of a breadcrumb.
-const crumbSeparator = " > "
-
-// maxCrumb and maxBreadcrumb bound the parts of a breadcrumb and the whole.
-const (
-	maxCrumb      = 100
-	maxBreadcrumb = 300
-)
-
-func joinCrumbs(group, crumb string) string {
-	switch {
-	case crumb == "":
-		return group
-	case group == "":
-		return crumb
-	case len(group)+len(crumb) > maxBreadcrumb:
-		return group
-	}
-	return group + crumbSeparator + crumb
-}
-
 // units turns definitions and statements into a tree of whole lines.
 func (l language) units(lines lineIndex, symbols []symbol, definitions []store.Definition, firsts []int, statements []span) []unit {
 	units := make([]unit, 0, len(definitions)+len(statements))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"hash/fnv"
-	"strings"
 
 	"github.com/freshet/freshet/store"
 )
@@ -47,71 +46,51 @@ func (i item) stands() bool { return i.bytes() >= standBytes || i.lines() >= sta
 
 func fits(bytes, lines int) bool { return bytes <= maxBytes && lines <= maxLines }
 
-// bunch is a chunk in the making: adjacent items. Its crumb is what theirs have in common.
+// bunch is a chunk in the making: the adjacent items [from, to).
 type bunch struct {
 	item
-	largest item
+	from, to int
+	largest  item
 }
 
-func (b bunch) with(next item) bunch {
-	b.end, b.end1 = next.end, next.end1
-	if next.bytes() > b.largest.bytes() {
-		b.largest = next
+func single(i int, it item) bunch { return bunch{item: it, from: i, to: i + 1, largest: it} }
+
+// and is b with the bunch behind it.
+func (b bunch) and(next bunch) bunch {
+	b.end, b.end1, b.to = next.end, next.end1, next.to
+	if next.largest.bytes() > b.largest.bytes() {
+		b.largest = next.largest
 	}
 	if next.group != b.group {
 		b.group = b.largest.group
 	}
-	b.crumb = commonCrumb(b.crumb, next.crumb)
 	return b
-}
-
-// breadcrumb is the crumb of the item that makes up most of the bunch, or else what its
-// items have in common.
-func (b bunch) breadcrumb() string {
-	if 10*b.largest.bytes() >= 6*b.bytes() {
-		return b.largest.crumb
-	}
-	return b.crumb
-}
-
-// commonCrumb is the longest breadcrumb that both begin with.
-func commonCrumb(a, b string) string {
-	for a != b {
-		if len(a) < len(b) {
-			a, b = b, a
-		}
-		a = a[:max(0, strings.LastIndex(a, crumbSeparator))]
-	}
-	return a
 }
 
 // pack joins small neighbours of items, which cover the content in order, into chunks.
 func pack(content []byte, items []item) []store.Chunk {
 	var bunches []bunch
-	for _, next := range items {
-		last := len(bunches) - 1
+	for i, it := range items {
+		next, last := single(i, it), len(bunches)-1
 		switch {
-		case last >= 0 && joins(content, bunches[last], next):
-			bunches[last] = bunches[last].with(next)
-		case last > 0 && leftOver(bunches[last-1], bunches[last], next):
-			bunches[last-1] = bunches[last-1].with(bunches[last].largest.spanning(bunches[last].item))
-			bunches[last] = bunch{item: next, largest: next}
+		case last >= 0 && joins(content, bunches[last], it):
+			bunches[last] = bunches[last].and(next)
+		case last > 0 && leftOver(bunches[last-1], bunches[last], it.group):
+			bunches[last-1] = bunches[last-1].and(bunches[last])
+			bunches[last] = next
 		default:
-			bunches = append(bunches, bunch{item: next, largest: next})
+			bunches = append(bunches, next)
 		}
 	}
-	if last := len(bunches) - 1; last > 0 && leftOver(bunches[last-1], bunches[last], item{group: "\x00"}) {
-		bunches[last-1] = bunches[last-1].with(bunches[last].largest.spanning(bunches[last].item))
+	if last := len(bunches) - 1; last > 0 && leftOver(bunches[last-1], bunches[last], noGroup) {
+		bunches[last-1] = bunches[last-1].and(bunches[last])
 		bunches = bunches[:last]
 	}
-	return chunksOf(content, bunches)
+	return chunksOf(content, items, bunches)
 }
 
-// spanning is i with the span of all.
-func (i item) spanning(all item) item {
-	i.start, i.end, i.first, i.end1 = all.start, all.end, all.first, all.end1
-	return i
-}
+// noGroup is the group of what comes after the last item.
+const noGroup = "\x00"
 
 // joins decides whether next continues b.
 func joins(content []byte, b bunch, next item) bool {
@@ -133,10 +112,10 @@ func joins(content []byte, b bunch, next item) bool {
 // grown reports whether b became large by joining small items.
 func (b bunch) grown() bool { return !b.largest.stands() }
 
-// leftOver decides whether the tiny bunch b, which next does not continue, is joined to
+// leftOver decides whether the tiny bunch b, which the next item does not continue, is joined to
 // the chunk before it: the closing brace of a class, the last line of a file.
-func leftOver(before, b bunch, next item) bool {
-	return b.tiny() && b.group != next.group && fits(before.bytes()+b.bytes(), b.end1-before.first)
+func leftOver(before, b bunch, nextGroup string) bool {
+	return b.tiny() && b.group != nextGroup && fits(before.bytes()+b.bytes(), b.end1-before.first)
 }
 
 // startsChunk picks one text in breakOneIn by its first line.
@@ -149,7 +128,7 @@ func startsChunk(text []byte) bool {
 	return h.Sum32()%breakOneIn == 0
 }
 
-func chunksOf(content []byte, bunches []bunch) []store.Chunk {
+func chunksOf(content []byte, items []item, bunches []bunch) []store.Chunk {
 	if len(bunches) == 0 {
 		return nil
 	}
@@ -159,7 +138,7 @@ func chunksOf(content []byte, bunches []bunch) []store.Chunk {
 		c := &chunks[i]
 		c.Start, c.End = b.start, b.end
 		c.StartLine, c.EndLine = uint32(b.first)+1, uint32(b.end1)
-		c.Breadcrumb = b.breadcrumb()
+		c.Breadcrumb = breadcrumb(items[b.from:b.to])
 		h.Reset()
 		if c.Breadcrumb != "" {
 			h.Write([]byte(c.Breadcrumb))
