@@ -1,0 +1,253 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/store"
+)
+
+// Bus is an event log in JetStream. Open makes one.
+type Bus struct {
+	opts     Options
+	report   OpenReport
+	embedded *embedded // nil with a server elsewhere
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	dead     jetstream.Stream
+
+	calls     circle     // every call of a method
+	reshaping sync.Mutex // held by who changes or inspects the log as a whole
+
+	mu       sync.Mutex // guards all below
+	log      *incarnation
+	obsolete map[string]uint64 // by consumer
+}
+
+// incarnation is one life of the log's stream.
+type incarnation struct {
+	id     string
+	stream jetstream.Stream
+	calls  circle        // those that concern this incarnation only
+	over   chan struct{} // closed when another one takes its place
+}
+
+var _ bus.Bus = (*Bus)(nil)
+
+// errReset is why a delivery of an earlier incarnation ends.
+var errReset = errors.New("the log was made anew")
+
+// Open opens the log, and makes it when there is none. Files of an embedded server that
+// cannot be read are moved aside, and the log begins anew; Report says so.
+func Open(ctx context.Context, o Options) (*Bus, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("open event log: %w", err)
+	}
+	b := &Bus{opts: o, obsolete: map[string]uint64{}}
+	if err := b.open(ctx); err != nil {
+		b.release()
+		return nil, fmt.Errorf("open event log: %w", err)
+	}
+	return b, nil
+}
+
+// Report says what Open found.
+func (b *Bus) Report() OpenReport { return b.report }
+
+func (b *Bus) open(ctx context.Context) error {
+	if b.opts.URL != "" {
+		conn, err := nats.Connect(b.opts.URL, b.connectOptions()...)
+		if err != nil {
+			return fmt.Errorf("connect to %s: %w", b.opts.URL, err)
+		}
+		b.conn = conn
+		if err := checkVersion(conn.ConnectedServerVersion()); err != nil {
+			return err
+		}
+		return b.attach(ctx)
+	}
+	if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	damage, err := b.start(ctx)
+	if damage == "" || err == nil {
+		return err
+	}
+	b.release()
+	to, moveErr := moveAside(b.opts)
+	if moveErr != nil {
+		return errors.Join(err, moveErr)
+	}
+	b.opts.Log.Warn("event log is damaged; beginning anew", "reason", damage, "kept", to)
+	if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	if _, err := b.start(ctx); err != nil {
+		return err
+	}
+	b.report = OpenReport{Recreated: true, Reason: damage, MovedTo: to}
+	return nil
+}
+
+// start runs the embedded server and attaches to it. It says when the files are to blame
+// for an error.
+func (b *Bus) start(ctx context.Context) (damage string, err error) {
+	before, err := onDisk(b.opts.Dir)
+	if err != nil {
+		return "", err
+	}
+	if b.embedded, err = startServer(b.opts); err != nil {
+		if len(before) == 0 {
+			return "", err
+		}
+		return err.Error(), err
+	}
+	if b.conn, err = b.embedded.connect(b.connectOptions()...); err != nil {
+		return "", fmt.Errorf("connect in process: %w", err)
+	}
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return "", err
+	}
+	for _, name := range before {
+		_, err := b.js.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			err = fmt.Errorf("stream %s cannot be restored: %s", name, b.embedded.notes.text())
+			return err.Error(), err
+		}
+		if err != nil {
+			return "", fmt.Errorf("look up stream %s: %w", name, err)
+		}
+	}
+	return "", b.attach(ctx)
+}
+
+// onDisk lists the streams of which there are files.
+func onDisk(dir string) ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(escape(streamsDir(dir)), "freshet-*"))
+	if err != nil {
+		return nil, fmt.Errorf("list streams: %w", err)
+	}
+	for i, name := range names {
+		names[i] = filepath.Base(name)
+	}
+	return names, nil
+}
+
+// attach finds or makes the two streams.
+func (b *Bus) attach(ctx context.Context) error {
+	var err error
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return err
+	}
+	if b.dead, err = b.ensure(ctx, b.wantedDead()); err != nil {
+		return err
+	}
+	stream, err := b.ensure(ctx, b.wantedLog())
+	if err != nil {
+		return err
+	}
+	b.begin(stream)
+	return b.finishPurge(ctx)
+}
+
+// begin puts a stream in the place of the one before.
+func (b *Bus) begin(stream jetstream.Stream) *incarnation {
+	next := &incarnation{
+		id:     stream.CachedInfo().Config.Metadata[keyIncarnation],
+		stream: stream,
+		over:   make(chan struct{}),
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.log != nil {
+		b.log.calls.end(errReset)
+		close(b.log.over)
+	}
+	b.log = next
+	return next
+}
+
+func (b *Bus) current() *incarnation {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log
+}
+
+func (b *Bus) connectOptions() []nats.Option {
+	return []nats.Option{
+		nats.Name("freshet"),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			b.opts.Log.Debug("event log connection", "error", err)
+		}),
+	}
+}
+
+// checkVersion refuses a server that is known to lose acknowledged messages although it
+// syncs.
+func checkVersion(version string) error {
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err != nil {
+		return fmt.Errorf("server version %q: %w", version, err)
+	}
+	switch {
+	case major > 2, major == 2 && minor > 15, major == 2 && minor == 15 && patch >= 2,
+		major == 2 && minor == 14 && patch >= 9:
+		return nil
+	}
+	return fmt.Errorf("NATS server %s loses acknowledged messages at a power cut: 2.14.9, 2.15.2 or newer is needed", version)
+}
+
+// subject is where the messages of a codebase's lane go.
+func (b *Bus) subject(id store.CodebaseID, lane bus.Lane) string {
+	return "freshet." + b.opts.Tenant + "." + string(id) + "." + string(lane)
+}
+
+// parseSubject is the reverse of subject.
+func (b *Bus) parseSubject(subject string) (store.CodebaseID, bus.Lane, error) {
+	tokens := strings.Split(subject, ".")
+	if len(tokens) != 4 || tokens[0] != "freshet" || tokens[1] != b.opts.Tenant {
+		return "", "", fmt.Errorf("subject %q is not of this log", subject)
+	}
+	id, lane := store.CodebaseID(tokens[2]), bus.Lane(tokens[3])
+	return id, lane, bus.CheckSubject(id, lane)
+}
+
+// Close implements bus.Bus.
+func (b *Bus) Close() error {
+	b.calls.end(bus.ErrClosed)
+	b.calls.wait()
+	b.release()
+	return nil
+}
+
+// release lets go of connection and server. It may be called twice.
+func (b *Bus) release() {
+	if b.conn != nil {
+		// Acknowledgements are on their way still; one that is lost only means that its
+		// message is delivered again.
+		if err := b.conn.FlushTimeout(5 * time.Second); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			b.opts.Log.Debug("flush event log", "error", err)
+		}
+		b.conn.Close()
+	}
+	b.mu.Lock()
+	server := b.embedded
+	b.embedded = nil
+	b.mu.Unlock()
+	if server != nil {
+		server.stop()
+	}
+}

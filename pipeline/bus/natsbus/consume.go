@@ -1,0 +1,145 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/freshet/freshet/pipeline/bus"
+)
+
+// The timing of a pull: a request waits at the server until a message comes, and is made
+// again after pullExpiry; pullHeartbeat is how a dead server is noticed meanwhile.
+const (
+	pullExpiry    = 30 * time.Second
+	pullHeartbeat = 5 * time.Second
+)
+
+// maxAckPending bounds what is delivered and not acknowledged, messages that wait for a
+// redelivery included: an outage does not run through the whole log.
+const maxAckPending = 1000
+
+// Consume implements bus.Bus. Each worker asks the server for one message when it is free
+// and holds no other, so that nothing is prefetched beyond the free workers.
+func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error {
+	if err := bus.CheckConsumer(c); err != nil {
+		return fmt.Errorf("consume: %w", err)
+	}
+	if c.Workers < 1 {
+		c.Workers = 1
+	}
+	if c.AckWait == 0 {
+		c.AckWait = b.opts.AckWait
+	}
+	ctx, leave, err := b.calls.join(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for tries := 1; ctx.Err() == nil; tries++ {
+		log := b.current()
+		began := time.Now()
+		err := b.consumeOnce(ctx, log, c, h)
+		if ctx.Err() != nil {
+			break
+		}
+		if time.Since(began) > bus.MaxDelay {
+			tries = 1
+		}
+		b.opts.Log.Debug("consumer begins again", "consumer", c.Name, "error", err)
+		b.rest(ctx, log, tries)
+	}
+	return ended(ctx)
+}
+
+// ended is what a call that runs until its context ends returns then.
+func ended(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), bus.ErrClosed) {
+		return bus.ErrClosed
+	}
+	return nil
+}
+
+// rest waits before a consumer begins again, or until the log is another one.
+func (b *Bus) rest(ctx context.Context, log *incarnation, tries int) {
+	_, delay := bus.FateOf(errReset, tries)
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-log.over:
+	case <-timer.C:
+	}
+}
+
+// consumeOnce makes the consumer when it is missing and hands out its messages until it
+// vanishes, the log is made anew or ctx ends, and all handlers have ended.
+func (b *Bus) consumeOnce(ctx context.Context, log *incarnation, c bus.Consumer, h bus.Handler) error {
+	durable, err := log.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable:        durableName(c.Name, log.id),
+		FilterSubjects: b.laneSubjects(c.Lanes),
+		DeliverPolicy:  jetstream.DeliverAllPolicy,
+		AckPolicy:      jetstream.AckExplicitPolicy,
+		AckWait:        c.AckWait,
+		MaxDeliver:     -1,
+		MaxAckPending:  maxAckPending,
+	})
+	if err != nil {
+		return fmt.Errorf("make consumer %s: %w", c.Name, err)
+	}
+	handling, leave, err := log.calls.join(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	workers, taking := errgroup.WithContext(handling)
+	for range c.Workers {
+		workers.Go(func() error { return b.work(taking, handling, durable, c, h) })
+	}
+	return workers.Wait()
+}
+
+// durableName ties a consumer to an incarnation: what is acknowledged to one never counts
+// for another, although sequences repeat.
+func durableName(name, incarnation string) string {
+	return name + "-" + incarnation[:min(8, len(incarnation))]
+}
+
+// work takes one message after the other until taking ends. Its handlers live by handling.
+func (b *Bus) work(taking, handling context.Context, durable jetstream.Consumer, c bus.Consumer, h bus.Handler) error {
+	messages, err := durable.Messages(
+		jetstream.PullMaxMessages(1),
+		jetstream.PullExpiry(pullExpiry),
+		jetstream.PullHeartbeat(pullHeartbeat),
+		jetstream.WithMessagesErrOnMissingHeartbeat(true),
+	)
+	if err != nil {
+		return fmt.Errorf("pull: %w", err)
+	}
+	defer b.giveBack(messages)
+	for {
+		msg, err := messages.Next(jetstream.NextContext(taking))
+		if err != nil {
+			return fmt.Errorf("next message: %w", err)
+		}
+		b.handle(handling, msg, c, h)
+	}
+}
+
+// giveBack ends a worker's pull and returns the message that was on its way meanwhile.
+func (b *Bus) giveBack(messages jetstream.MessagesContext) {
+	messages.Drain()
+	for {
+		msg, err := messages.Next(jetstream.NextMaxWait(bus.MaxDelay))
+		if err != nil {
+			return
+		}
+		if err := msg.Nak(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+			b.opts.Log.Debug("give back", "error", err)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+// Package natsbus keeps the event log in NATS JetStream: in a server inside this process,
+// which listens on nothing, or in one elsewhere. It is the only package that knows NATS.
+//
+// The log of a tenant is one stream with the subjects "freshet.<tenant>.<codebase>.<lane>"
+// and one small stream of dead letters. Messages of one publish are one atomic batch, on
+// disk before they are acknowledged. The stream's metadata holds what the log must know of
+// itself: its incarnation, the version of its settings, and how many messages were purged.
+// The last gives the proof of completeness: sequences begin at 1 and every message gets
+// the next one, so that
+//
+//	last sequence = messages held + messages purged
+//
+// holds as long as nothing was lost. The embedded server is made to read its files, not
+// its summary of them, whenever it starts, so that the left side is what is truly there.
+//
+// JetStream does not lock its directory: whoever calls Open with a directory must hold a
+// lock of his own on it.
+package natsbus

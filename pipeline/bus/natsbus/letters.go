@@ -1,0 +1,142 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/store"
+)
+
+// The headers of a dead letter, beside its body, which is the message's.
+const (
+	headerSubject  = "Freshet-Subject"
+	headerSequence = "Freshet-Sequence"
+	headerAt       = "Freshet-At"
+	headerConsumer = "Freshet-Consumer"
+	headerReason   = "Freshet-Reason"
+)
+
+// maxReason bounds the reason of a dead letter in bytes.
+const maxReason = 2000
+
+// bury keeps a message as a dead letter. A repeat within the dedupe window is a no-op.
+func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus.Delivery, cause error) error {
+	ctx, cancel := context.WithTimeout(ctx, publishWait)
+	defer cancel()
+	letter := &nats.Msg{Subject: "freshet-dead." + b.opts.Tenant + "." + c.Name, Header: nats.Header{}, Data: msg.Data()}
+	letter.Header.Set(jetstream.MsgIDHeader, c.Name+"/"+b.current().id+"/"+strconv.FormatUint(d.Sequence, 10))
+	letter.Header.Set(headerIdentity, d.ID)
+	letter.Header.Set(headerSubject, msg.Subject())
+	letter.Header.Set(headerSequence, strconv.FormatUint(d.Sequence, 10))
+	letter.Header.Set(headerAt, d.At.Format(time.RFC3339Nano))
+	letter.Header.Set(headerConsumer, c.Name)
+	letter.Header.Set(headerReason, oneLine(cause.Error()))
+	if _, err := b.send(ctx, letter); err != nil {
+		return fmt.Errorf("bury message %d: %w", d.Sequence, err)
+	}
+	b.opts.Log.Warn("dead letter", "consumer", c.Name, "event", d.ID, "sequence", d.Sequence, "error", cause)
+	return nil
+}
+
+// oneLine makes text fit for a header.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "")
+	}
+	return strings.TrimSpace(text)
+}
+
+// DeadLetters implements bus.Bus.
+func (b *Bus) DeadLetters(ctx context.Context) ([]bus.DeadLetter, error) {
+	ctx, leave, err := b.calls.join(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var letters []bus.DeadLetter
+	for from := uint64(1); ; {
+		raw, err := b.dead.GetMsg(ctx, from, jetstream.WithGetMsgSubject("freshet-dead."+b.opts.Tenant+".>"))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return letters, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read dead letters: %w", err)
+		}
+		letters = append(letters, b.letter(raw))
+		from = raw.Sequence + 1
+	}
+}
+
+// letter reads a dead letter. One that is not as bury made it is listed all the same.
+func (b *Bus) letter(raw *jetstream.RawStreamMsg) bus.DeadLetter {
+	l := bus.DeadLetter{
+		Letter:   raw.Sequence,
+		Consumer: raw.Header.Get(headerConsumer),
+		Reason:   raw.Header.Get(headerReason),
+	}
+	l.ID, l.Data = raw.Header.Get(headerIdentity), raw.Data
+	var errs [3]error
+	l.Codebase, l.Lane, errs[0] = b.parseSubject(raw.Header.Get(headerSubject))
+	l.Sequence, errs[1] = strconv.ParseUint(raw.Header.Get(headerSequence), 10, 64)
+	l.At, errs[2] = time.Parse(time.RFC3339Nano, raw.Header.Get(headerAt))
+	if err := errors.Join(errs[:]...); err != nil {
+		l.Reason = strings.TrimSpace(l.Reason + " (illegible: " + oneLine(err.Error()) + ")")
+	}
+	return l
+}
+
+// RetryDeadLetter implements bus.Bus.
+func (b *Bus) RetryDeadLetter(ctx context.Context, letter uint64) error {
+	return b.takeLetter(ctx, letter, func(raw *jetstream.RawStreamMsg) error {
+		l := b.letter(raw)
+		msg := &nats.Msg{Subject: b.subject(l.Codebase, l.Lane), Header: nats.Header{}, Data: l.Data}
+		// The server would take the message's own ID for a repeat.
+		msg.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("retry/%d/%d", letter, raw.Time.UnixNano()))
+		msg.Header.Set(headerIdentity, l.ID)
+		_, err := b.send(ctx, msg)
+		return err
+	})
+}
+
+// DropDeadLetter implements bus.Bus.
+func (b *Bus) DropDeadLetter(ctx context.Context, letter uint64) error {
+	return b.takeLetter(ctx, letter, func(*jetstream.RawStreamMsg) error { return nil })
+}
+
+func (b *Bus) takeLetter(ctx context.Context, letter uint64, then func(*jetstream.RawStreamMsg) error) error {
+	ctx, leave, err := b.calls.join(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, publishWait)
+	defer cancel()
+	raw, err := b.dead.GetMsg(ctx, letter)
+	if err == nil {
+		err = then(raw)
+	}
+	if err == nil {
+		err = b.dead.DeleteMsg(ctx, letter)
+	}
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("dead letter %d: %w", letter, err)
+	}
+	return nil
+}

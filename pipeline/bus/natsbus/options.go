@@ -1,0 +1,64 @@
+package natsbus
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Options of Open. Dir or URL must be given.
+type Options struct {
+	// Dir is where the embedded server keeps its files. It is made when missing.
+	Dir string
+	// URL is a server elsewhere. When it is set there is no embedded server.
+	URL string
+	// Tenant is the token in subjects and stream names, of [a-z0-9]; "" means default.
+	Tenant string
+	// RelaxedSync leaves it to the embedded server to sync its files now and then: after a
+	// power cut acknowledged messages may be gone. It is for tests.
+	RelaxedSync bool
+	// MaxBytes is the size at which the log refuses messages; 0 means 1 GiB.
+	MaxBytes int64
+	// AckWait is that of consumers that name none; 0 means 30 s.
+	AckWait time.Duration
+	// Now is the clock for names and stamps; nil means time.Now.
+	Now func() time.Time
+	Log *slog.Logger // nil means discard
+}
+
+// OpenReport says what Open found.
+type OpenReport struct {
+	// Recreated is set when the files could not be read and the log began anew.
+	Recreated bool
+	// Reason says why.
+	Reason string
+	// MovedTo is where the damaged files are kept.
+	MovedTo string
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if (o.Dir == "") == (o.URL == "") {
+		return o, fmt.Errorf("either a directory or a URL is needed")
+	}
+	if o.Tenant == "" {
+		o.Tenant = "default"
+	}
+	for _, c := range []byte(o.Tenant) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return o, fmt.Errorf("tenant %q is not of [a-z0-9]", o.Tenant)
+		}
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 1 << 30
+	}
+	if o.AckWait == 0 {
+		o.AckWait = 30 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}

@@ -1,0 +1,208 @@
+package natsbus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/store"
+)
+
+// The headers of a message. The batch headers are those of JetStream's atomic publish; the
+// identity header carries a message's ID where the server's own must be another.
+const (
+	headerBatch    = "Nats-Batch-Id"
+	headerPosition = "Nats-Batch-Sequence"
+	headerCommit   = "Nats-Batch-Commit"
+	headerIdentity = "Freshet-Id"
+)
+
+// The server's errors that mean something to a publisher.
+const (
+	codeGuard     = 10071
+	codeDuplicate = 10201
+	codeStore     = 10077
+	codeStorage   = 10047
+	codeResources = 10023
+)
+
+// publishWait bounds a publish whose context has no deadline.
+const publishWait = 30 * time.Second
+
+// errRepeat says that a batch holds messages that are in the log already.
+var errRepeat = errors.New("messages are in the log already")
+
+// Publish implements bus.Bus.
+func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
+	if err := bus.CheckBatch(messages); err != nil {
+		return 0, fmt.Errorf("publish: %w", err)
+	}
+	ctx, leave, err := b.calls.join(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, publishWait)
+	defer cancel()
+	sequence, err := b.publish(ctx, messages, guard)
+	if errors.Is(err, errRepeat) || errors.Is(err, bus.ErrGuard) {
+		sequence, err = b.publishRest(ctx, messages, guard, err)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("publish %d messages to %s/%s: %w", len(messages), messages[0].Codebase, messages[0].Lane, err)
+	}
+	return sequence, nil
+}
+
+// publish sends one message plainly and several as an atomic batch, whose messages the
+// server stages until the last one commits them.
+func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
+	subject := b.subject(messages[0].Codebase, messages[0].Lane)
+	batch := ""
+	if len(messages) > 1 {
+		batch = nuid.Next()
+	}
+	for i, m := range messages {
+		msg := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: m.Data}
+		msg.Header.Set(jetstream.MsgIDHeader, m.ID)
+		if i == 0 && guard != nil {
+			msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(*guard, 10))
+		}
+		if batch != "" {
+			msg.Header.Set(headerBatch, batch)
+			msg.Header.Set(headerPosition, strconv.Itoa(i+1))
+		}
+		if i < len(messages)-1 {
+			if err := b.conn.PublishMsg(msg); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if batch != "" {
+			msg.Header.Set(headerCommit, "1")
+		}
+		return b.send(ctx, msg)
+	}
+	return 0, nil
+}
+
+// send publishes a message and waits until the server has it on disk.
+func (b *Bus) send(ctx context.Context, msg *nats.Msg) (uint64, error) {
+	reply, err := b.conn.RequestMsgWithContext(ctx, msg)
+	if err != nil {
+		return 0, err
+	}
+	var ack struct {
+		Error    *jetstream.APIError `json:"error"`
+		Sequence uint64              `json:"seq"`
+	}
+	if err := json.Unmarshal(reply.Data, &ack); err != nil {
+		return 0, fmt.Errorf("acknowledgement %q: %w", reply.Data, err)
+	}
+	if ack.Error == nil {
+		return ack.Sequence, nil
+	}
+	switch {
+	case ack.Error.ErrorCode == codeGuard:
+		return 0, fmt.Errorf("%w: %s", bus.ErrGuard, ack.Error.Description)
+	case ack.Error.ErrorCode == codeDuplicate:
+		return 0, errRepeat
+	case full(ack.Error):
+		return 0, fmt.Errorf("%w: %s", bus.ErrFull, ack.Error.Description)
+	}
+	return 0, ack.Error
+}
+
+// full tells whether the server has no room.
+func full(e *jetstream.APIError) bool {
+	switch e.ErrorCode {
+	case codeStorage, codeResources:
+		return true
+	case codeStore:
+		return strings.Contains(e.Description, "maximum") || strings.Contains(e.Description, "no space")
+	}
+	return false
+}
+
+// publishRest handles a batch that was refused with cause: it leaves out what the log got
+// within the dedupe window. When that is everything the batch is a repeat and succeeds;
+// when it is nothing, cause stands.
+func (b *Bus) publishRest(ctx context.Context, messages []bus.Message, guard *uint64, cause error) (uint64, error) {
+	known, err := b.recent(ctx, messages[0].Codebase, messages[0].Lane)
+	if err != nil {
+		return 0, fmt.Errorf("look for a repeat: %w", errors.Join(cause, err))
+	}
+	var rest []bus.Message
+	var last uint64
+	for _, m := range messages {
+		if sequence, ok := known[m.ID]; ok {
+			last = max(last, sequence)
+			continue
+		}
+		rest = append(rest, m)
+	}
+	switch len(rest) {
+	case 0:
+		return last, nil
+	case len(messages):
+		return 0, cause
+	}
+	if errors.Is(cause, bus.ErrGuard) {
+		return 0, cause
+	}
+	return b.publish(ctx, rest, guard)
+}
+
+// recent returns the sequences, by message ID, of what a lane got within the dedupe window.
+func (b *Bus) recent(ctx context.Context, id store.CodebaseID, lane bus.Lane) (map[string]uint64, error) {
+	since := time.Now().Add(-2 * dedupeWindow)
+	consumer, err := b.js.OrderedConsumer(ctx, b.wantedLog().Name, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{b.subject(id, lane)},
+		DeliverPolicy:  jetstream.DeliverByStartTimePolicy,
+		OptStartTime:   &since,
+		HeadersOnly:    true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]uint64{}
+	left := consumer.CachedInfo().NumPending
+	if left == 0 {
+		return known, nil
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return nil, err
+	}
+	defer messages.Stop()
+	for left > 0 {
+		msg, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return nil, err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		known[identity(msg.Headers())] = meta.Sequence.Stream
+		left = meta.NumPending
+	}
+	return known, nil
+}
+
+// identity is the ID that the publisher gave a message.
+func identity(h nats.Header) string {
+	if id := h.Get(headerIdentity); id != "" {
+		return id
+	}
+	return h.Get(jetstream.MsgIDHeader)
+}

@@ -1,0 +1,155 @@
+package natsbus
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/freshet/freshet/pipeline/bus"
+)
+
+// settings is the version of the streams' settings. A stream of ours with a lower one is
+// brought up to it.
+const settings = 1
+
+// The keys of a stream's metadata.
+const (
+	keySettings    = "freshet.settings"
+	keyIncarnation = "freshet.incarnation"
+	keyPurged      = "freshet.purged"
+	keyPurging     = "freshet.purging"
+)
+
+// dedupeWindow is how long a message's ID is remembered.
+const dedupeWindow = 2 * time.Minute
+
+// The dead letters have room of their own.
+const (
+	deadBytes = 256 << 20
+	deadSlack = 8 << 10 // what the headers of a dead letter add to the message
+)
+
+// maxHeaders is the room for the headers of a message.
+const maxHeaders = 4 << 10
+
+func (b *Bus) wantedLog() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:               "freshet-" + b.opts.Tenant,
+		Description:        "freshet: event log of tenant " + b.opts.Tenant,
+		Subjects:           b.laneSubjects(bus.Lanes()),
+		Storage:            jetstream.FileStorage,
+		Retention:          jetstream.LimitsPolicy,
+		Discard:            jetstream.DiscardNew,
+		MaxBytes:           b.opts.MaxBytes,
+		MaxMsgSize:         bus.MaxMessage + maxHeaders,
+		Duplicates:         dedupeWindow,
+		AllowAtomicPublish: true,
+	}
+}
+
+func (b *Bus) wantedDead() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        "freshet-" + b.opts.Tenant + "-dead",
+		Description: "freshet: dead letters of tenant " + b.opts.Tenant,
+		Subjects:    []string{"freshet-dead." + b.opts.Tenant + ".>"},
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.LimitsPolicy,
+		Discard:     jetstream.DiscardNew,
+		MaxBytes:    deadBytes,
+		MaxMsgSize:  bus.MaxMessage + maxHeaders + deadSlack,
+		Duplicates:  dedupeWindow,
+	}
+}
+
+func (b *Bus) laneSubjects(lanes []bus.Lane) []string {
+	subjects := make([]string, len(lanes))
+	for i, lane := range lanes {
+		subjects[i] = b.subject("*", lane)
+	}
+	return subjects
+}
+
+// ensure returns the stream that is wanted: the one that exists, when it is ours and has
+// the settings, or a new one. It refuses, and names, a stream with others.
+func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstream.Stream, error) {
+	stream, err := b.js.Stream(ctx, wanted.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return b.create(ctx, wanted)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up stream %s: %w", wanted.Name, err)
+	}
+	config := stream.CachedInfo().Config
+	version, err := strconv.Atoi(config.Metadata[keySettings])
+	if err != nil || config.Metadata[keyIncarnation] == "" {
+		return nil, fmt.Errorf("stream %s exists and was not made by freshet: rename or delete it", wanted.Name)
+	}
+	differ := difference(config, wanted)
+	tuned := config.MaxBytes != wanted.MaxBytes || config.MaxMsgSize != wanted.MaxMsgSize
+	switch {
+	case version > settings:
+		return nil, fmt.Errorf("stream %s has settings of version %d, this binary knows %d: upgrade it", wanted.Name, version, settings)
+	case version == settings && len(differ) > 0:
+		return nil, fmt.Errorf("stream %s has other settings than freshet's (%s): restore them or delete it",
+			wanted.Name, strings.Join(differ, ", "))
+	case version == settings && !tuned:
+		return stream, nil
+	}
+	wanted.Metadata = maps.Clone(config.Metadata)
+	wanted.Metadata[keySettings] = strconv.Itoa(settings)
+	wanted.Replicas, wanted.Placement = config.Replicas, config.Placement
+	stream, err = b.js.UpdateStream(ctx, wanted)
+	if err != nil {
+		return nil, fmt.Errorf("stream %s cannot be given freshet's settings (%s): %w", wanted.Name, strings.Join(differ, ", "), err)
+	}
+	return stream, nil
+}
+
+func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstream.Stream, error) {
+	wanted.Metadata = map[string]string{
+		keySettings:    strconv.Itoa(settings),
+		keyIncarnation: strings.ToLower(rand.Text()),
+	}
+	stream, err := b.js.CreateStream(ctx, wanted)
+	if err != nil {
+		return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
+	}
+	return stream, nil
+}
+
+// difference names the settings in which a stream differs from what is wanted, apart from
+// its size limits, which an operator may tune, and its replicas.
+func difference(have, want jetstream.StreamConfig) []string {
+	slices.Sort(have.Subjects)
+	slices.Sort(want.Subjects)
+	var names []string
+	check := func(name string, same bool) {
+		if !same {
+			names = append(names, name)
+		}
+	}
+	check("subjects", slices.Equal(have.Subjects, want.Subjects))
+	check("storage", have.Storage == want.Storage)
+	check("retention", have.Retention == want.Retention)
+	check("discard", have.Discard == want.Discard && !have.DiscardNewPerSubject)
+	check("max messages", have.MaxMsgs <= 0 && have.MaxMsgsPerSubject <= 0)
+	check("max age", have.MaxAge == 0)
+	check("max consumers", have.MaxConsumers <= 0)
+	check("duplicate window", have.Duplicates == want.Duplicates)
+	check("atomic publish", have.AllowAtomicPublish == want.AllowAtomicPublish)
+	check("acknowledgement", !have.NoAck && !have.Sealed)
+	check("deletion", !have.DenyDelete && !have.DenyPurge)
+	check("sources", have.Mirror == nil && len(have.Sources) == 0 && have.SubjectTransform == nil && have.RePublish == nil)
+	check("time to live", !have.AllowMsgTTL && !have.AllowRollup)
+	check("persistence", have.PersistMode == jetstream.DefaultPersistMode)
+	check("first sequence", have.FirstSeq <= 1)
+	return names
+}
