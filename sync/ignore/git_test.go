@@ -47,7 +47,10 @@ func askGit(t *testing.T, c gitCases) map[string]answer {
 		return out
 	}
 	run("", "init", "-q", "--template=")
-	for dir := range c.dirs {
+	for dir, is := range c.dirs {
+		if !is {
+			continue
+		}
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +168,7 @@ func TestEqualsGitOnRandomPatterns(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(14, 10_000))
 	c := gitCases{files: map[string]string{}, dirs: map[string]bool{}}
-	for i := range 2000 {
+	for i := range 800 {
 		dir := fmt.Sprintf("c%d", i)
 		var lines []string
 		for range 1 + r.IntN(4) {
@@ -173,7 +176,7 @@ func TestEqualsGitOnRandomPatterns(t *testing.T) {
 		}
 		c.files[dir+"/"+GitIgnore] = pick(r, []string{"", "", "", "\ufeff"}) + strings.Join(lines, "\n") + pick(r, []string{"\n", "", "\r\n", "\n\n"})
 		seen := map[string]bool{}
-		for j := range 10 {
+		for j := range 20 {
 			path := nameLike(r, pick(r, lines))
 			if j%3 == 0 {
 				path = randomName(r)
@@ -191,10 +194,10 @@ func TestEqualsGitOnRandomPatterns(t *testing.T) {
 		c.makeSomeDirectories(r, slices.Sorted(maps.Keys(seen)))
 	}
 	compared, ignored := compareWithGit(t, c)
-	if compared < 10_000 || ignored < 1_000 {
+	if compared < 10_000 || ignored < 500 {
 		t.Fatalf("%d pairs compared, %d of them ignored: too few to prove anything", compared, ignored)
 	}
-	t.Logf("%d paths under 2,000 random ignore files, %d ignored", compared, ignored)
+	t.Logf("%d paths under 800 random ignore files, %d ignored", compared, ignored)
 }
 
 // makeSomeDirectories turns a third of the paths, and all that are above others, into
