@@ -108,7 +108,7 @@ const maxDefining = 100
 // defining returns the live chunks that pass and define a symbol which the query names.
 func (r *run) defining() (chunks []uint32) {
 	for _, name := range r.words.Identifiers {
-		if len(name) < 3 {
+		if !r.names(name) {
 			continue
 		}
 		found := r.definers(strings.ToLower(name))
@@ -117,6 +117,13 @@ func (r *run) defining() (chunks []uint32) {
 		}
 	}
 	return chunks
+}
+
+// names reports whether a query means a symbol by an identifier: a small word in a sentence
+// is just a word.
+func (r *run) names(identifier string) bool {
+	return len(identifier) >= 3 && (r.words.Symbol || identifier != strings.ToLower(identifier) ||
+		lexical.LooksLikeSymbol(identifier))
 }
 
 // definers returns the live chunks that pass and define a name, compared in lower case.

@@ -131,8 +131,9 @@ func (c Corpus) best(chunks []*chunk, value func(*chunk) float64) (out []*chunk)
 
 func defining(passing []*chunk, query lexical.Query) (out []*chunk) {
 	for _, name := range query.Identifiers {
-		if len(name) < 3 {
-			continue
+		sentence := len(query.Qualifiers) == 0 && query.Name == ""
+		if len(name) < 3 || sentence && name == strings.ToLower(name) && !lexical.LooksLikeSymbol(name) {
+			continue // a small word in a sentence is just a word
 		}
 		var found []*chunk
 		for _, ch := range passing {
