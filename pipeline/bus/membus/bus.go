@@ -167,6 +167,9 @@ func (b *Bus) state() bus.State {
 
 // Purge implements bus.Bus.
 func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) error {
+	if err := bus.CheckSubject(id, bus.LaneSync); err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
 	if err := b.enter(ctx); err != nil {
 		return err
 	}

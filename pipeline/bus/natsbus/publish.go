@@ -2,6 +2,7 @@ package natsbus
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/store"
@@ -69,7 +69,7 @@ func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64
 	subject := b.subject(messages[0].Codebase, messages[0].Lane)
 	batch := ""
 	if len(messages) > 1 {
-		batch = nuid.Next()
+		batch = rand.Text()
 	}
 	for i, m := range messages {
 		msg := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: m.Data}

@@ -1,0 +1,309 @@
+package bustest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/freshet/freshet/pipeline/bus"
+)
+
+func consumeTests() []test {
+	return []test{
+		{"Consume/HandsOutWhatWasPublished", handsOut},
+		{"Consume/OnlyItsLanes", onlyItsLanes},
+		{"Consume/EachNameGetsEverything", eachName},
+		{"Consume/OneOfTwoCallsGetsAMessage", oneOfTwo},
+		{"Consume/HandlersAreBoundedByWorkers", bounded},
+		{"Consume/NothingIsHoarded", nothingHoarded},
+		{"Consume/ALongHandlerRunsOnce", longHandler},
+		{"Consume/EndsWithItsContext", endsWithContext},
+		{"Consume/WhatWasCutOffIsNotLost", cutOff},
+		{"Consume/RefusesBadConsumers", badConsumers},
+		{"Consume/SurvivesReopening", survivesReopening},
+	}
+}
+
+func worker(name string, workers int, lanes ...bus.Lane) bus.Consumer {
+	if len(lanes) == 0 {
+		lanes = []bus.Lane{bus.LaneSync}
+	}
+	return bus.Consumer{Name: name, Lanes: lanes, Workers: workers}
+}
+
+// collect returns a handler that sends its deliveries on.
+func collect() (<-chan bus.Delivery, bus.Handler) {
+	got := make(chan bus.Delivery, 4*bus.MaxBatch)
+	return got, func(_ context.Context, d bus.Delivery) error {
+		got <- d
+		return nil
+	}
+}
+
+func handsOut(t *testing.T, s suite) {
+	r := s.start(t)
+	r.publish(messages("a", 1, 2)...)
+	got, handle := collect()
+	r.consume(worker("w", 1), handle)
+	for n := 1; n <= 4; n++ {
+		if n == 3 {
+			r.publish(messages("a", 3, 4)...) // a consumer that waits is woken
+		}
+		d := await(t, got, "a delivery")
+		if d.At.IsZero() || time.Since(d.At).Abs() > time.Hour {
+			t.Errorf("time %s", d.At)
+		}
+		d.At = time.Time{}
+		want := bus.Delivery{Stored: bus.Stored{Message: message("a", n), Sequence: uint64(n)}, Tries: 1}
+		if diff := cmp.Diff(want, d); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	r.until("all to be acknowledged", func(s bus.State) bool {
+		c := s.Consumers["w"]
+		return c.AckFloor == 4 && c.Pending == 0 && c.InFlight == 0
+	})
+}
+
+func onlyItsLanes(t *testing.T, s suite) {
+	r := s.start(t)
+	for n := range 3 {
+		for _, lane := range bus.Lanes() {
+			r.publish(messageOn("a", lane, n))
+		}
+	}
+	got, handle := collect()
+	r.consume(worker("w", 1, bus.LaneChunk, bus.LaneApply), handle)
+	for n := range 3 {
+		for _, lane := range []bus.Lane{bus.LaneChunk, bus.LaneApply} {
+			if d := await(t, got, "a delivery"); d.ID != messageOn("a", lane, n).ID {
+				t.Errorf("got %s, want message %d of %s", d.ID, n, lane)
+			}
+		}
+	}
+	r.until("nothing to be left", func(s bus.State) bool { return s.Consumers["w"].Pending == 0 })
+}
+
+func eachName(t *testing.T, s suite) {
+	r := s.start(t)
+	r.publish(messages("a", 1, 20)...)
+	for _, name := range []string{"one", "two"} {
+		got, handle := collect()
+		r.consume(worker(name, 2), handle)
+		wantOnce(t, got, messages("a", 1, 20))
+	}
+}
+
+// wantOnce wants each message once, in any order, and no other.
+func wantOnce(t *testing.T, got <-chan bus.Delivery, want []bus.Message) {
+	t.Helper()
+	var ids, wanted []string
+	for _, m := range want {
+		ids = append(ids, await(t, got, "a delivery").ID)
+		wanted = append(wanted, m.ID)
+	}
+	slices.Sort(ids)
+	slices.Sort(wanted)
+	if diff := cmp.Diff(wanted, ids); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	nothing(t, got, 20*time.Millisecond, "a delivery more")
+}
+
+func oneOfTwo(t *testing.T, s suite) {
+	r := s.start(t)
+	got, handle := collect()
+	r.consume(worker("w", 2), handle)
+	r.consume(worker("w", 2), handle)
+	for n := range 10 {
+		r.publish(messages("a", 10*n+1, 10*n+10)...)
+	}
+	wantOnce(t, got, messages("a", 1, 100))
+}
+
+func bounded(t *testing.T, s suite) {
+	r := s.start(t)
+	const workers, n = 3, 12
+	var running, most atomic.Int32
+	entered, leave := make(chan struct{}, n), make(chan struct{})
+	r.consume(worker("w", workers), func(context.Context, bus.Delivery) error {
+		now := running.Add(1)
+		defer running.Add(-1)
+		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+		}
+		entered <- struct{}{}
+		<-leave
+		return nil
+	})
+	r.publish(messages("a", 1, n)...)
+	for range workers {
+		await(t, entered, "as many handlers as workers")
+	}
+	nothing(t, entered, 50*time.Millisecond, "a handler more than workers")
+	close(leave)
+	for range n - workers {
+		await(t, entered, "the other handlers")
+	}
+	if most.Load() != workers {
+		t.Errorf("%d handlers at once, want %d", most.Load(), workers)
+	}
+}
+
+// nothingHoarded wants a second consumer to get what the first has no worker for.
+func nothingHoarded(t *testing.T, s suite) {
+	r := s.start(t)
+	entered, leave := make(chan struct{}, 1), make(chan struct{})
+	r.publish(messages("a", 1, 5)...)
+	r.consume(worker("w", 1), func(context.Context, bus.Delivery) error {
+		entered <- struct{}{}
+		<-leave
+		return nil
+	})
+	await(t, entered, "the first handler")
+	got, handle := collect()
+	r.consume(worker("w", 1), handle)
+	wantOnce(t, got, messages("a", 2, 5))
+	close(leave)
+}
+
+// longHandler holds a message for four times AckWait: heartbeats keep it.
+func longHandler(t *testing.T, s suite) {
+	r := s.start(t)
+	c := worker("w", 2)
+	c.AckWait = 400 * time.Millisecond
+	var runs atomic.Int32
+	done := make(chan error, 8)
+	r.publish(message("a", 1))
+	r.consume(c, func(ctx context.Context, _ bus.Delivery) error {
+		runs.Add(1)
+		timer := time.NewTimer(4 * c.AckWait)
+		defer timer.Stop()
+		<-timer.C
+		done <- ctx.Err()
+		return nil
+	})
+	if err := await(t, done, "the handler"); err != nil {
+		t.Errorf("its context ended meanwhile: %v", err)
+	}
+	r.until("it to be acknowledged", func(s bus.State) bool { return s.Consumers["w"].AckFloor == 1 })
+	nothing(t, done, c.AckWait, "a second run")
+	if runs.Load() != 1 {
+		t.Errorf("%d runs", runs.Load())
+	}
+}
+
+func endsWithContext(t *testing.T, s suite) {
+	r := s.start(t)
+	var inside atomic.Int32
+	entered := make(chan struct{}, 2)
+	r.publish(messages("a", 1, 2)...)
+	stop := r.consume(worker("w", 2), func(ctx context.Context, _ bus.Delivery) error {
+		inside.Add(1)
+		defer inside.Add(-1)
+		entered <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	await(t, entered, "a handler")
+	await(t, entered, "a handler")
+	if err := stop(); err != nil {
+		t.Errorf("Consume returned %v after its context ended, want nil", err)
+	}
+	if inside.Load() != 0 {
+		t.Errorf("Consume returned with %d handlers inside", inside.Load())
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Consume(ended, worker("w", 1), nil); err != nil {
+		t.Errorf("Consume with an ended context returned %v, want nil", err)
+	}
+}
+
+// cutOff ends a consumer in the middle of a message: the next has it at once, and what
+// the handler finished nevertheless is not delivered again.
+func cutOff(t *testing.T, s suite) {
+	r := s.start(t)
+	entered := make(chan struct{}, 2)
+	r.publish(messages("a", 1, 2)...)
+	stop := r.consume(worker("w", 2), func(ctx context.Context, d bus.Delivery) error {
+		entered <- struct{}{}
+		<-ctx.Done()
+		if d.Sequence == 1 {
+			return nil // committed just before the end
+		}
+		return ctx.Err()
+	})
+	await(t, entered, "a handler")
+	await(t, entered, "a handler")
+	r.must(stop())
+	got, handle := collect()
+	r.consume(worker("w", 1), handle)
+	if d := await(t, got, "what was cut off"); d.Sequence != 2 || d.Tries < 2 {
+		t.Errorf("got message %d, try %d; want 2 again", d.Sequence, d.Tries)
+	}
+	nothing(t, got, 50*time.Millisecond, "a delivery more")
+}
+
+func badConsumers(t *testing.T, s suite) {
+	r := s.start(t)
+	for _, c := range []bus.Consumer{
+		{Lanes: []bus.Lane{bus.LaneSync}},
+		{Name: "a.b", Lanes: []bus.Lane{bus.LaneSync}},
+		{Name: "w"},
+		{Name: "w", Lanes: []bus.Lane{"bridge"}},
+	} {
+		if err := r.Consume(t.Context(), c, nil); err == nil || errors.Is(err, bus.ErrClosed) {
+			t.Errorf("consumer %+v: %v", c, err)
+		}
+	}
+}
+
+func survivesReopening(t *testing.T, s suite) {
+	if s.features.Place == nil {
+		t.Skip("the log forgets")
+	}
+	open := s.features.Place(t)
+	first := &rig{t: t, Bus: open()}
+	first.publish(messages("a", 1, 4)...)
+	done := make(chan struct{}, 4)
+	stop := first.consume(worker("w", 1), func(_ context.Context, d bus.Delivery) error {
+		defer func() { done <- struct{}{} }()
+		if d.Sequence == 2 {
+			return &bus.Retry{After: time.Millisecond * 700, Err: fmt.Errorf("not now")}
+		}
+		return nil
+	})
+	for range 4 {
+		await(t, done, "a delivery")
+	}
+	first.must(stop())
+	before := first.state()
+	first.close()
+
+	second := &rig{t: t, Bus: open()}
+	t.Cleanup(second.close)
+	after := second.state()
+	if after.Incarnation != before.Incarnation || after.Last != before.Last || after.Messages != 4 || after.Gap {
+		t.Errorf("reopened as %+v, closed as %+v", after, before)
+	}
+	second.wantLog(messages("a", 1, 4)...)
+	if last := second.publish(messages("a", 2, 5)...); last != 5 {
+		t.Errorf("the repeat after reopening ends at %d, want 5: ids are remembered", last)
+	}
+	got, handle := collect()
+	second.consume(worker("w", 1), handle)
+	seen := map[uint64]int{}
+	for range 2 {
+		d := await(t, got, "what was left")
+		seen[d.Sequence] = d.Tries
+	}
+	if seen[2] < 2 || seen[5] != 1 || len(seen) != 2 {
+		t.Errorf("deliveries by sequence and try %v, want 2 again and 5", seen)
+	}
+}
