@@ -143,9 +143,9 @@ func damaged(t *testing.T, language string, random *rand.Rand) [][]byte {
 		bytes.Repeat([]byte("word "), 5000),
 		bytes.Repeat([]byte("\xff"), 9000),
 		bytes.Repeat([]byte("\n"), 500),
-		bytes.Repeat(source, 20),
+		bytes.Repeat(source, 8),
 	}
-	for range 12 {
+	for range 8 {
 		content := bytes.Clone(source)
 		for range 1 + random.IntN(10) {
 			if len(content) < 4 {

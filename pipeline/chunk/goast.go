@@ -17,7 +17,7 @@ func goOutline(content []byte) (outline, bool) {
 	if err != nil {
 		return outline{}, false
 	}
-	g := goWalk{text: string(content), base: int(fset.File(file.Package).Base())}
+	g := goWalk{content: content, text: string(content), base: int(fset.File(file.Package).Base())}
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
@@ -32,8 +32,9 @@ func goOutline(content []byte) (outline, bool) {
 // goWalk collects an outline from the declarations of a file.
 type goWalk struct {
 	outline
-	text string
-	base int
+	content []byte
+	text    string // content once more, so that names share its memory
+	base    int
 }
 
 // offset is where pos lies, at most the end of the text: the parser reports positions
@@ -123,7 +124,7 @@ func (g *goWalk) value(decl *ast.GenDecl, spec *ast.ValueSpec) {
 			continue
 		}
 		s := symbol{name: name.Name, kind: kind, nameAt: g.offset(name.Pos()), span: g.span(spec)}
-		if s.signature, _ = signature([]byte(g.text), s.start, s.nameAt+uint32(len(name.Name)), s.end); decl.Lparen.IsValid() {
+		if s.signature, _ = signature(g.content, s.start, s.nameAt+uint32(len(name.Name)), s.end); decl.Lparen.IsValid() {
 			s.signature = clip(word+s.signature, maxSignature)
 		} else {
 			s.start = g.offset(decl.Pos())
@@ -169,7 +170,7 @@ func (g *goWalk) members(list *ast.FieldList) {
 			continue
 		}
 		kind := "field"
-		if _, ok := field.Type.(*ast.FuncType); ok && field.Tag == nil && isInterfaceMethod(field) {
+		if isInterfaceMethod(field) {
 			kind = "method"
 		}
 		for _, name := range field.Names {
@@ -202,7 +203,7 @@ func (g *goWalk) signature(start uint32, end token.Pos) string {
 
 func (g *goWalk) signatureTo(start, end uint32) string {
 	end = min(end, start+4*maxSignature)
-	return oneLine([]byte(g.text[start:max(start, end)]))
+	return oneLine(g.content[start:max(start, end)])
 }
 
 // docOf is the comment of a spec, or of its declaration when that holds nothing else.

@@ -17,9 +17,9 @@ func hostile() map[string][]byte {
 	return map[string][]byte{
 		"quotes":       repeat("> ", 256),
 		"lists":        repeat("- ", 256),
-		"braces":       repeat("{", 4_000),
-		"parentheses":  repeat("(", 4_000),
-		"functions":    repeat("f(", 2_000),
+		"braces":       repeat("{", 1_500),
+		"parentheses":  repeat("(", 1_500),
+		"functions":    repeat("f(", 1_000),
 		"strings":      repeat(`"${`, 1_200),
 		"triple":       repeat(`"""`, 1_001),
 		"heredocs":     repeat("<<A\n", 500),

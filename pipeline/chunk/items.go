@@ -80,13 +80,15 @@ func (z *itemizer) gap(first, end int, group string) {
 // the least indented lines: first at those after a blank line, and, where that leaves too
 // much in one piece, at every one of them; then one level deeper.
 func (z *itemizer) block(first, end int, crumb string, depth int) {
-	starts := z.breaks(first, end, true)
-	if len(starts) <= 1 {
-		if fits(z.lines.size(first, end), end-first) {
-			z.add(first, end, crumb, crumb)
-			return
+	starts := z.breaks(first, end, afterBlank)
+	if len(starts) <= 1 && fits(z.lines.size(first, end), end-first) {
+		z.add(first, end, crumb, crumb)
+		return
+	}
+	for _, where := range []breakable{notBelowComment, anywhere} {
+		if len(starts) <= 1 {
+			starts = z.breaks(first, end, where)
 		}
-		starts = z.breaks(first, end, false)
 	}
 	switch {
 	case depth >= maxNesting:
@@ -114,8 +116,17 @@ func (z *itemizer) block(first, end int, crumb string, depth int) {
 	}
 }
 
+// breakable says which of the least indented lines may begin an item.
+type breakable int
+
+const (
+	afterBlank breakable = iota
+	notBelowComment
+	anywhere
+)
+
 // breaks lists first and the least indented lines after it that may begin an item.
-func (z *itemizer) breaks(first, end int, afterBlank bool) []int {
+func (z *itemizer) breaks(first, end int, where breakable) []int {
 	least := int16(1 << 14)
 	for i := first; i < end; i++ {
 		if n := z.lines.indents[i]; n >= 0 && n < least && !z.closes(i) {
@@ -125,10 +136,11 @@ func (z *itemizer) breaks(first, end int, afterBlank bool) []int {
 	starts := []int{first}
 	for i := first + 1; i < end; i++ {
 		n := z.lines.indents[i]
-		if n < 0 || n > least || (afterBlank && !z.lines.blank(i-1)) || z.closes(i) {
-			continue
-		}
-		if afterBlank || !z.continues(i) {
+		switch {
+		case n < 0 || n > least || z.closes(i):
+		case where == afterBlank && !z.lines.blank(i-1):
+		case where == notBelowComment && z.continues(i):
+		default:
 			starts = append(starts, i)
 		}
 	}
