@@ -109,7 +109,7 @@ func TestF3FileThatChangesWhileReadIsReadAgain(t *testing.T) {
 func TestF3HalfWrittenUnderOneStatIsReadAgain(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UnixNano()
-	w := newTree(t, Options{Stamp: func(int64) int64 { return now }})
+	w := newTree(t, Options{Stamp: func(int64) int64 { return now }, Granularity: time.Hour})
 	w.write("a.txt", "half half\n")
 	done := false
 	w.scanner.fault = func(op, path string) error {
