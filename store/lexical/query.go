@@ -111,9 +111,7 @@ func contains(words []string, word string) bool {
 	return false
 }
 
-// IsStopWord reports whether a token is a common English word that says nothing of code.
-func IsStopWord(word string) bool { return stopWords[word] }
-
+// stopWords are common English words that say nothing of code.
 var stopWords = set(`a an and are as at be been being but by can could did do does
 	doing done each for from had has have having how i if in into is it its let me my no nor
 	not of on or our out over own she should so some such than that the their them then

@@ -175,9 +175,6 @@ func FuzzScanner(f *testing.F) {
 			}
 			last = end
 		}
-		if n := Count(text); n != len(got) {
-			t.Fatalf("%q: counted %d, want %d", text, n, len(got))
-		}
 	})
 }
 

@@ -16,16 +16,6 @@ func Words(text string) []string {
 	return words
 }
 
-// Count returns the number of tokens of a text.
-func Count(text []byte) int {
-	n := 0
-	var s Scanner
-	for s.Reset(text); s.Next(); {
-		n++
-	}
-	return n
-}
-
 // PathTokens returns the tokens of a path in order, those of its extension included.
 func PathTokens(path string) []string { return Words(path) }
 

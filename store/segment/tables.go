@@ -129,11 +129,6 @@ func (s *Segment) ChunkTokens(chunk int) (body, names int) {
 	return int(field(s.chunks, chunkSize, chunk, chunkTokens)), int(field(s.chunks, chunkSize, chunk, chunkNames))
 }
 
-// ChunkLines returns the lines of a chunk.
-func (s *Segment) ChunkLines(chunk int) (start, end uint32) {
-	return field(s.chunks, chunkSize, chunk, chunkStartLine), field(s.chunks, chunkSize, chunk, chunkEndLine)
-}
-
 // Chunk returns a chunk, copied out of the blob. The ordinal must be below Chunks.
 func (s *Segment) Chunk(chunk int) store.Chunk {
 	get := func(i int) uint32 { return field(s.chunks, chunkSize, chunk, i) }
