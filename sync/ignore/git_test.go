@@ -2,6 +2,7 @@ package ignore
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -41,7 +42,8 @@ func askGit(t *testing.T, c gitCases) map[string]answer {
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
-		if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() != 1) {
+		var exit *exec.ExitError
+		if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 			t.Fatalf("git %v: %v: %s", args, err, &stderr)
 		}
 		return out

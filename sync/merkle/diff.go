@@ -12,22 +12,22 @@ type DiffStats struct {
 	Directories int
 }
 
-// Diff lists what turns the old tree into the new one, sorted by path.
+// Diff lists what turns the tree before into the one after, sorted by path.
 //
 // An added path whose content was removed elsewhere is Renamed. When several paths share
 // a content, pairs with the same base name are made first and then those that are left, in
 // either case both sides in the order of paths, so that equal trees give equal renames.
 // A file that takes the place of a directory, or the reverse, is a removal and an addition.
-func Diff(old, new *Tree) []Change {
-	changes, _ := DiffCounted(old, new)
+func Diff(before, after *Tree) []Change {
+	changes, _ := DiffCounted(before, after)
 	return changes
 }
 
 // DiffCounted is Diff with a count of the work done.
-func DiffCounted(old, new *Tree) ([]Change, DiffStats) {
+func DiffCounted(before, after *Tree) ([]Change, DiffStats) {
 	var d differ
-	d.directories(old.dir(), new.dir(), "")
-	changes := append(d.modified, pairRenames(d.removed, d.added)...)
+	d.directories(before.dir(), after.dir(), "")
+	changes := slices.Concat(d.modified, pairRenames(d.removed, d.added))
 	slices.SortFunc(changes, func(a, b Change) int {
 		if c := strings.Compare(a.Path, b.Path); c != 0 {
 			return c
@@ -43,29 +43,29 @@ type differ struct {
 }
 
 // directories compares two directories at prefix. Either may be nil.
-func (d *differ) directories(old, new *directory, prefix string) {
-	if old != nil && new != nil && old.hash == new.hash {
+func (d *differ) directories(before, after *directory, prefix string) {
+	if before != nil && after != nil && before.hash == after.hash {
 		return
 	}
 	d.stats.Directories++
-	var before, after []entry
-	if old != nil {
-		before = old.entries
+	var olds, news []entry
+	if before != nil {
+		olds = before.entries
 	}
-	if new != nil {
-		after = new.entries
+	if after != nil {
+		news = after.entries
 	}
-	for len(before) > 0 || len(after) > 0 {
-		switch order := compareFirst(before, after); {
+	for len(olds) > 0 || len(news) > 0 {
+		switch order := compareFirst(olds, news); {
 		case order < 0:
-			d.entries(&before[0], nil, prefix)
-			before = before[1:]
+			d.entries(&olds[0], nil, prefix)
+			olds = olds[1:]
 		case order > 0:
-			d.entries(nil, &after[0], prefix)
-			after = after[1:]
+			d.entries(nil, &news[0], prefix)
+			news = news[1:]
 		default:
-			d.entries(&before[0], &after[0], prefix)
-			before, after = before[1:], after[1:]
+			d.entries(&olds[0], &news[0], prefix)
+			olds, news = olds[1:], news[1:]
 		}
 	}
 }
@@ -81,31 +81,32 @@ func compareFirst(before, after []entry) int {
 }
 
 // entries compares two entries of one name and kind, one of which may be missing.
-func (d *differ) entries(old, new *entry, prefix string) {
-	either := old
+func (d *differ) entries(before, after *entry, prefix string) {
+	either := before
 	if either == nil {
-		either = new
+		either = after
 	}
 	if either.sub != nil {
-		var before, after *directory
-		if old != nil {
-			before = old.sub
-		}
-		if new != nil {
-			after = new.sub
-		}
-		d.directories(before, after, prefix+either.name+"/")
+		d.directories(before.directory(), after.directory(), prefix+either.name+"/")
 		return
 	}
 	path := prefix + either.name
 	switch {
-	case old == nil:
-		d.added = append(d.added, Change{Kind: Added, Path: path, Leaf: new.leaf})
-	case new == nil:
-		d.removed = append(d.removed, Change{Kind: Removed, Path: path, Leaf: old.leaf})
-	case old.leaf.Content != new.leaf.Content:
-		d.modified = append(d.modified, Change{Kind: Modified, Path: path, Leaf: new.leaf})
+	case before == nil:
+		d.added = append(d.added, Change{Kind: Added, Path: path, Leaf: after.leaf})
+	case after == nil:
+		d.removed = append(d.removed, Change{Kind: Removed, Path: path, Leaf: before.leaf})
+	case before.leaf.Content != after.leaf.Content:
+		d.modified = append(d.modified, Change{Kind: Modified, Path: path, Leaf: after.leaf})
 	}
+}
+
+// directory returns the directory of an entry that may be missing.
+func (e *entry) directory() *directory {
+	if e == nil {
+		return nil
+	}
+	return e.sub
 }
 
 // pairRenames turns pairs of equal content into renames. Both lists are in path order.

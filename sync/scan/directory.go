@@ -203,12 +203,7 @@ func (k *worker) list(v *visit, fd int) error {
 func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 	path := join(v.path, d.name)
 	if d.mode == 0 {
-		stat, err := statAt(fd, d.name)
-		if err != nil {
-			v.moved = true
-			return nil
-		}
-		d.mode = kind(stat.Mode)
+		d.mode = v.typeOf(fd, path)
 	}
 	rules := v.next.rules.rules
 	if d.mode == unix.S_IFDIR {
@@ -236,7 +231,7 @@ func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 	case IsSecret(path):
 		entry.LeftOut = store.LeftOutSecret
 	}
-	if entry.LeftOut != "" && !(isRuleFile(d.name) && d.mode == unix.S_IFREG) {
+	if entry.LeftOut != "" && (!isRuleFile(d.name) || d.mode != unix.S_IFREG) {
 		v.next.files = append(v.next.files, entry)
 		return nil
 	}
@@ -245,6 +240,19 @@ func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 		v.next.files = append(v.next.files, *now)
 	}
 	return err
+}
+
+// typeOf asks for the type of a name on a file system whose directories do not tell. When
+// it cannot be had, the name counts as what it was, so that the error is met again, and
+// answered, where the file is read or the directory entered.
+func (v *visit) typeOf(fd int, path string) uint32 {
+	if stat, err := statAt(fd, baseOf(path)); err == nil {
+		return kind(stat.Mode)
+	}
+	if v.prior.dir(path) != nil {
+		return unix.S_IFDIR
+	}
+	return unix.S_IFREG
 }
 
 // compare takes note of how a listed directory differs from what was known of it.

@@ -15,7 +15,7 @@ import (
 func statOf(st *unix.Stat_t) store.Stat {
 	return store.Stat{
 		Size: st.Size, MtimeNs: st.Mtim.Nano(), CtimeNs: st.Ctim.Nano(),
-		Device: uint64(st.Dev), Inode: st.Ino, Mode: st.Mode,
+		Device: st.Dev, Inode: st.Ino, Mode: st.Mode,
 	}
 }
 

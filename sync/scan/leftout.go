@@ -55,7 +55,7 @@ func isMinified(name string, data []byte) bool {
 //
 //   - .env and .env.*, but not .env.example, .sample, .template, .dist and .defaults;
 //   - private keys and key stores: id_rsa, id_dsa, id_ecdsa, id_ed25519 (and _sk), *.pem,
-//     *.key, *.p12, *.pfx, *.ppk, *.jks, *.keystore, *.kdbx, *.asc of a secret key;
+//     *.key, *.p12, *.pfx, *.ppk, *.jks, *.keystore, *.kdbx, secring.asc;
 //   - what clients keep credentials in: .netrc, _netrc, .npmrc, .pypirc, .pgpass, .my.cnf,
 //     .git-credentials, .dockercfg, .htpasswd, credentials.json, client_secret*.json,
 //     service-account*.json, secrets.yml, secrets.yaml, terraform.tfstate and its backups,

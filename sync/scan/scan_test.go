@@ -58,7 +58,7 @@ func TestTouchChmodAndRewriteChangeNoLeaf(t *testing.T) {
 
 func TestDifferencesCostWhatChanged(t *testing.T) {
 	t.Parallel()
-	for _, files := range []int{1_000, 4_000} {
+	for _, files := range []int{500, 3_000} {
 		w := newTree(t, settled())
 		for i := range files {
 			w.write(fmt.Sprintf("d%d/e%d/f%d.go", i%10, i%100, i), fmt.Sprintf("package p%d\n", i))

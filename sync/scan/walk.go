@@ -70,7 +70,7 @@ type walk struct {
 	sink    Sink
 
 	mu      sync.Mutex // guards what follows
-	ready   *sync.Cond // signalled when waiting, unvisited or err changes
+	ready   *sync.Cond // signalled when waiting, open or err changes
 	waiting []*visit
 	open    int // visits that are waiting or under way
 	err     error
