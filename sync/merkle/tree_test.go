@@ -52,17 +52,17 @@ func naiveRoot(files map[string]Leaf) Hash {
 }
 
 // naiveDiff compares two flat maps, without renames.
-func naiveDiff(old, new map[string]Leaf) map[string]ChangeKind {
+func naiveDiff(before, after map[string]Leaf) map[string]ChangeKind {
 	kinds := map[string]ChangeKind{}
-	for path, leaf := range new {
-		if before, ok := old[path]; !ok {
+	for path, leaf := range after {
+		if old, ok := before[path]; !ok {
 			kinds[path] = Added
-		} else if before.Content != leaf.Content {
+		} else if old.Content != leaf.Content {
 			kinds[path] = Modified
 		}
 	}
-	for path := range old {
-		if _, ok := new[path]; !ok {
+	for path := range before {
+		if _, ok := after[path]; !ok {
 			kinds[path] = Removed
 		}
 	}
