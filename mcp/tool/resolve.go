@@ -51,8 +51,8 @@ func stateOf(b store.Codebase, running *Operation, requires bool) State {
 	return StateSyncCompleted
 }
 
-// pick chooses one of the codebases. A reference is an absolute path, an id, a name, or a
-// path relative to the working directory, tried in that order.
+// pick chooses one of the codebases. A reference is an absolute path inside one, an id, a
+// name, or a root relative to the working directory, tried in that order.
 func pick(all []store.Codebase, s Scope) (store.Codebase, error) {
 	switch {
 	case s.Codebase == "" && s.CWD != "":
@@ -62,10 +62,13 @@ func pick(all []store.Codebase, s Scope) (store.Codebase, error) {
 	case filepath.IsAbs(s.Codebase):
 		return containing(all, s.Codebase)
 	}
-	var named []store.Codebase
+	var named, at []store.Codebase
 	for _, b := range all {
 		if string(b.ID) == s.Codebase {
 			return b, nil
+		}
+		if s.CWD != "" && b.Root == filepath.Join(s.CWD, s.Codebase) {
+			at = append(at, b)
 		}
 		if b.Name == s.Codebase {
 			named = append(named, b)
@@ -76,10 +79,8 @@ func pick(all []store.Codebase, s Scope) (store.Codebase, error) {
 		return named[0], nil
 	case len(named) > 1:
 		return store.Codebase{}, ambiguous(named, "several codebases are named "+s.Codebase)
-	case s.CWD != "":
-		if b, err := containing(all, filepath.Join(s.CWD, s.Codebase)); err == nil {
-			return b, nil
-		}
+	case len(at) > 0:
+		return at[0], nil
 	}
 	return store.Codebase{}, notFound("no codebase has the id, name or path "+s.Codebase, "")
 }
