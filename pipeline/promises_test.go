@@ -356,3 +356,56 @@ func (p *failing) Embed(ctx context.Context, kind embedding.Kind, texts []string
 	}
 	return p.Provider.Embed(ctx, kind, texts)
 }
+
+// A worker killed between its write and its ack loses nothing: every message is delivered
+// again after its handler committed, and nothing is done twice.
+func TestWorkerKilledBetweenWriteAndAckLosesNothing(t *testing.T) {
+	t.Parallel()
+	forgetful := &ackless{Bus: membus.New(), handled: map[string]int{}}
+	t.Cleanup(func() { closeOf(t, forgetful.Bus) })
+	r := newRig(t, rigOptions{bus: forgetful})
+	smallTree(r)
+	r.catchUp()
+	parses, texts := r.work()
+	once := newRig(t, rigOptions{root: r.root, name: "once"})
+	once.catchUp()
+	if wantParses, wantTexts := once.work(); parses != wantParses || texts != wantTexts {
+		t.Errorf("%d parses and %d texts, without lost acks %d and %d", parses, texts, wantParses, wantTexts)
+	}
+	r.wantClean()
+	forgetful.mu.Lock()
+	defer forgetful.mu.Unlock()
+	twice := 0
+	for _, n := range forgetful.handled {
+		if n > 1 {
+			twice++
+		}
+	}
+	if twice == 0 {
+		t.Error("no message was delivered again: the test proves nothing")
+	}
+}
+
+// ackless loses the first ack of every message, as a worker does that is killed after its
+// commit.
+type ackless struct {
+	bus.Bus
+	mu      sync.Mutex // guards handled
+	handled map[string]int
+}
+
+func (b *ackless) Consume(ctx context.Context, c bus.Consumer, handle bus.Handler) error {
+	return b.Bus.Consume(ctx, c, func(ctx context.Context, d bus.Delivery) error {
+		if err := handle(ctx, d); err != nil {
+			return err
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		key := fmt.Sprintf("%s/%d", c.Name, d.Sequence)
+		b.handled[key]++
+		if b.handled[key] == 1 {
+			return &bus.Retry{After: time.Millisecond, Err: errors.New("killed before the ack")}
+		}
+		return nil
+	})
+}

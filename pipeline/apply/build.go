@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -86,14 +85,25 @@ func (s *Sealer) encode(ctx context.Context, entries []store.FileEntry) (data []
 			return nil, 0, err
 		}
 		for _, f := range files {
-			if err := builder.Add(f); err != nil {
-				return nil, 0, fmt.Errorf("add %s: %w", merkle.QuotePath(f.Entry.Path), err)
+			if err := s.add(builder, f); err != nil {
+				return nil, 0, err
 			}
-			chunks += len(f.Syntax.Chunks)
 		}
 	}
 	data, err = builder.Finish()
-	return data, chunks, err
+	return data, builder.Chunks(), err
+}
+
+// add adds a file. One whose syntax or vectors do not fit costs itself only: it is cut by
+// lines, and stays searchable by its words.
+func (s *Sealer) add(builder *segment.Builder, f segment.File) error {
+	err := builder.Add(f)
+	if err == nil {
+		return nil
+	}
+	s.opts.Log.Warn("file cut by lines", "path", merkle.QuotePath(f.Entry.Path), "error", err)
+	f.Syntax, f.Vectors, f.PathVector = s.opts.Fallback(f.Content), nil, nil
+	return builder.Add(f)
 }
 
 // Load reads what a page of files consists of. A file without syntax is cut by lines; one
