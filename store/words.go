@@ -135,7 +135,7 @@ type Stat struct {
 }
 
 // StatEntry is what the last scan saw at a path. Directories are kept too, under their
-// path ("" is the root), with Dir set and no digests.
+// path ("" is the root), with Dir set; their XX digests the names in them.
 type StatEntry struct {
 	Path string
 	Dir  bool

@@ -2,6 +2,7 @@ package merklesync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/freshet/freshet/pipeline/event"
@@ -17,14 +18,18 @@ func (s *Synchronizer) advance(ctx context.Context, rebuild bool) error {
 	if !st.loaded {
 		return nil
 	}
-	awaiting := st.latest.Number > 0 && st.latest.Level != store.LevelFull && !st.latest.Abandoned
 	foreign := st.latest.Number > 0 && st.latest.Fingerprint != s.fingerprint
-	if awaiting && (foreign || rebuild) {
-		if err := s.store.Abandon(ctx, s.id, st.latest.Number); err != nil {
+	if st.awaiting() && (foreign || rebuild) {
+		err := s.store.Abandon(ctx, s.id, st.latest.Number)
+		if err != nil && !errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		st.latest.Abandoned, awaiting = true, false
 	}
+	// Another goroutine seals, and another process may have cancelled.
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	awaiting := st.awaiting()
 	if awaiting {
 		return nil
 	}
@@ -33,6 +38,22 @@ func (s *Synchronizer) advance(ctx context.Context, rebuild bool) error {
 		return nil
 	}
 	return s.open(ctx, rebuild)
+}
+
+// refresh reads again how far the newest snapshot has come, unless it is at its end.
+func (s *Synchronizer) refresh(ctx context.Context) error {
+	st := &s.state
+	if !st.awaiting() {
+		return nil
+	}
+	latest, err := s.store.Snapshot(ctx, s.id, st.latest.Number)
+	if err != nil {
+		return err
+	}
+	if st.latest = latest; latest.Level == store.LevelFull {
+		st.full = st.opened
+	}
+	return nil
 }
 
 func (s *Synchronizer) open(ctx context.Context, rebuild bool) error {

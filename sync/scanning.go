@@ -12,6 +12,21 @@ import (
 	"github.com/freshet/freshet/sync/scan"
 )
 
+// maxSteady is how often a tree that moves under a scan is scanned again.
+const maxSteady = 5
+
+// scanSteady scans until no path vanished under the scan, so that half of a checkout is
+// not taken for a tree. A tree that never rests is taken as it is: whatever moved is
+// looked at again by the next check.
+func (s *Synchronizer) scanSteady(ctx context.Context) (scan.Summary, error) {
+	for tries := 1; ; tries++ {
+		summary, err := s.scan(ctx)
+		if err != nil || summary.Vanished == 0 || tries == maxSteady {
+			return summary, err
+		}
+	}
+}
+
 // scan brings the observed tree up to the disk: new contents first, then the stat entries
 // that vouch for them, so that a crash between the two only reads the files again.
 func (s *Synchronizer) scan(ctx context.Context) (scan.Summary, error) {

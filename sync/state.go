@@ -22,6 +22,11 @@ type state struct {
 	observed, opened, full *merkle.Tree
 }
 
+// awaiting reports whether the newest snapshot awaits sealing.
+func (st *state) awaiting() bool {
+	return st.latest.Number > 0 && st.latest.Level != store.LevelFull && !st.latest.Abandoned
+}
+
 // sealed takes note of a seal.
 func (st *state) sealed(snapshot store.Snapshot) {
 	if !st.loaded || snapshot.Number != st.latest.Number {

@@ -220,7 +220,7 @@ func (s *Synchronizer) check(ctx context.Context, rebuild bool) (Observation, er
 	}
 	started := s.opts.Now()
 	for again := false; ; again = true {
-		summary, err := s.scan(ctx)
+		summary, err := s.scanSteady(ctx)
 		if err != nil {
 			return Observation{}, fmt.Errorf("scan %s: %w", merkle.QuotePath(s.state.codebase.Root), err)
 		}
