@@ -108,8 +108,8 @@ func (b *Bus) start(ctx context.Context) (damage string, err error) {
 		return "", err
 	}
 	if b.embedded, err = startServer(b.opts); err != nil {
-		if len(before) == 0 {
-			return "", err
+		if entries, readErr := os.ReadDir(b.opts.Dir); readErr != nil || len(entries) == 0 {
+			return "", errors.Join(err, readErr)
 		}
 		return err.Error(), err
 	}
@@ -121,8 +121,9 @@ func (b *Bus) start(ctx context.Context) (damage string, err error) {
 	}
 	for _, name := range before {
 		_, err := b.js.Stream(ctx, name)
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			err = fmt.Errorf("stream %s cannot be restored: %s", name, b.embedded.notes.text())
+		if api := (*jetstream.APIError)(nil); errors.Is(err, jetstream.ErrStreamNotFound) ||
+			errors.As(err, &api) && api.ErrorCode == codeOffline {
+			err = fmt.Errorf("stream %s cannot be restored: %w: %s", name, err, b.embedded.notes.text())
 			return err.Error(), err
 		}
 		if err != nil {

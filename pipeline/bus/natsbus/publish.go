@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -26,13 +27,14 @@ const (
 	headerIdentity = "Freshet-Id"
 )
 
-// The server's errors that mean something to a publisher.
+// The server's errors that mean something here.
 const (
 	codeGuard     = 10071
 	codeDuplicate = 10201
 	codeStore     = 10077
 	codeStorage   = 10047
 	codeResources = 10023
+	codeOffline   = 10194
 )
 
 // publishWait bounds a publish whose context has no deadline.
@@ -165,38 +167,17 @@ func (b *Bus) publishRest(ctx context.Context, messages []bus.Message, guard *ui
 // recent returns the sequences, by message ID, of what a lane got within the dedupe window.
 func (b *Bus) recent(ctx context.Context, id store.CodebaseID, lane bus.Lane) (map[string]uint64, error) {
 	since := time.Now().Add(-2 * dedupeWindow)
-	consumer, err := b.js.OrderedConsumer(ctx, b.wantedLog().Name, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{b.subject(id, lane)},
-		DeliverPolicy:  jetstream.DeliverByStartTimePolicy,
-		OptStartTime:   &since,
-		HeadersOnly:    true,
-	})
-	if err != nil {
-		return nil, err
-	}
 	known := map[string]uint64{}
-	left := consumer.CachedInfo().NumPending
-	if left == 0 {
-		return known, nil
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return nil, err
-	}
-	defer messages.Stop()
-	for left > 0 {
-		msg, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return nil, err
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return nil, err
-		}
-		known[identity(msg.Headers())] = meta.Sequence.Stream
-		left = meta.NumPending
-	}
-	return known, nil
+	_, err := b.scan(ctx, b.current(), jetstream.ConsumerConfig{
+		FilterSubject: b.subject(id, lane),
+		DeliverPolicy: jetstream.DeliverByStartTimePolicy,
+		OptStartTime:  &since,
+		HeadersOnly:   true,
+	}, math.MaxUint64, func(s bus.Stored) error {
+		known[s.ID] = s.Sequence
+		return nil
+	})
+	return known, err
 }
 
 // identity is the ID that the publisher gave a message.

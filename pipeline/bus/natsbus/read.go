@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -51,11 +50,20 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, fn func(bus.Stored) err
 	if from > to || info.State.Msgs == 0 {
 		return nil
 	}
-	_, err = b.scan(ctx, from, to, fn)
-	if err != nil && ended(ctx) != nil {
-		return ended(ctx)
+	for {
+		from, err = b.scan(ctx, log, jetstream.ConsumerConfig{OptStartSeq: from}, to, fn)
+		var own *ownError
+		switch {
+		case errors.As(err, &own):
+			return own.err
+		case err == nil:
+			return nil
+		case ended(ctx) != nil:
+			return ended(ctx)
+		case !errors.Is(err, errTorn):
+			return fmt.Errorf("read log: %w", err)
+		}
 	}
-	return err
 }
 
 // Follow implements bus.Bus.
@@ -91,7 +99,7 @@ func (b *Bus) followOnce(ctx context.Context, log *incarnation, from uint64, fn 
 		return from, err
 	}
 	defer leave()
-	return b.scan(ctx, from, 0, fn)
+	return b.scan(ctx, log, jetstream.ConsumerConfig{OptStartSeq: from}, 0, fn)
 }
 
 // ownError is an error of the function that reads.
@@ -99,65 +107,3 @@ type ownError struct{ err error }
 
 func (e *ownError) Error() string { return e.err.Error() }
 func (e *ownError) Unwrap() error { return e.err }
-
-// scan calls fn for the messages of [from, to], or with to 0 until ctx ends. It returns
-// the sequence to go on with.
-func (b *Bus) scan(ctx context.Context, from, to uint64, fn func(bus.Stored) error) (uint64, error) {
-	consumer, err := b.js.OrderedConsumer(ctx, b.wantedLog().Name, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:   from,
-	})
-	if err != nil {
-		return from, fmt.Errorf("read log: %w", err)
-	}
-	if to != 0 && consumer.CachedInfo().NumPending == 0 {
-		return from, nil
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return from, fmt.Errorf("read log: %w", err)
-	}
-	defer messages.Stop()
-	for {
-		msg, err := nextOf(ctx, messages, to != 0)
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			if info, infoErr := consumer.Info(ctx); infoErr != nil || info.NumPending > 0 {
-				continue
-			}
-			return from, nil // what was still to come has been purged
-		}
-		if err != nil {
-			return from, fmt.Errorf("read log: %w", err)
-		}
-		d, err := b.delivery(msg)
-		if err != nil {
-			return from, fmt.Errorf("read log: %w", err)
-		}
-		if to != 0 && d.Sequence > to {
-			return from, nil
-		}
-		if err := fn(d.Stored); err != nil {
-			return from, &ownError{err}
-		}
-		from = d.Sequence + 1
-		meta, err := msg.Metadata()
-		if err != nil {
-			return from, fmt.Errorf("read log: %w", err)
-		}
-		if to != 0 && (from > to || meta.NumPending == 0) {
-			return from, nil
-		}
-	}
-}
-
-// patience is how long a bounded reading waits before it asks whether more is to come.
-const patience = 2 * time.Second
-
-func nextOf(ctx context.Context, messages jetstream.MessagesContext, bounded bool) (jetstream.Msg, error) {
-	if bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
-		defer cancel()
-	}
-	return messages.Next(jetstream.NextContext(ctx))
-}

@@ -52,7 +52,7 @@ func startServer(o Options) (*embedded, error) {
 	e := &embedded{srv: srv, notes: &notes{log: o.Log}}
 	srv.SetLoggerV2(e.notes, false, false, false)
 	srv.Start()
-	if !srv.ReadyForConnections(startWait) || !srv.JetStreamEnabled() {
+	if e.notes.failed() || !srv.ReadyForConnections(startWait) || !srv.JetStreamEnabled() {
 		defer e.stop()
 		return nil, fmt.Errorf("server does not start: %s", e.notes.text())
 	}
@@ -101,8 +101,9 @@ func escape(path string) string {
 type notes struct {
 	log *slog.Logger
 
-	mu   sync.Mutex // guards last
-	last []string
+	mu    sync.Mutex // guards all below
+	last  []string
+	fatal bool
 }
 
 var _ server.Logger = (*notes)(nil)
@@ -125,7 +126,19 @@ func (n *notes) text() string {
 	return strings.Join(n.last, "; ")
 }
 
-func (n *notes) Fatalf(format string, v ...any) { n.complain(format, v...) }
+// failed tells whether the server gave up.
+func (n *notes) failed() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.fatal
+}
+
+func (n *notes) Fatalf(format string, v ...any) {
+	n.complain(format, v...)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fatal = true
+}
 func (n *notes) Errorf(format string, v ...any) { n.complain(format, v...) }
 func (n *notes) Warnf(format string, v ...any)  { n.complain(format, v...) }
 func (n *notes) Noticef(format string, v ...any) {
