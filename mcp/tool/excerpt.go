@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/sync/merkle"
@@ -29,7 +30,7 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 	start, end := int(found.StartLine), int(found.EndLine)
 	hit := Hit{
 		ID: found.ID, Kind: found.Kind, FilePath: merkle.QuotePath(found.Path),
-		StartLine: start, EndLine: end, FQN: found.Breadcrumb, Language: found.Language,
+		StartLine: start, EndLine: end, FQN: nameOf(found), Language: found.Language,
 		SimilarityScore: found.Score, ContentHash: found.Content, Explain: found.Explain,
 		Content: excerpt(data, start, end),
 	}
@@ -39,11 +40,21 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 	}
 	if d := found.Definition; d != nil {
 		hit.SymbolKind, hit.Signature = d.Kind, d.Signature
-		if hit.FQN == "" {
-			hit.FQN = d.Name
-		}
 	}
 	return hit, nil
+}
+
+// nameOf is where a hit stands: its breadcrumb, or for a symbol that the breadcrumb of its
+// chunk does not end in, the symbol's name.
+func nameOf(found search.Hit) string {
+	d := found.Definition
+	if d == nil {
+		return found.Breadcrumb
+	}
+	if found.Breadcrumb == "" || (found.Kind == search.HitSymbol && !strings.HasSuffix(found.Breadcrumb, " "+d.Name)) {
+		return d.Name
+	}
+	return found.Breadcrumb
 }
 
 // excerpt returns lines start to end of data, 1-based and inclusive, with their line ends.

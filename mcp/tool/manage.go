@@ -79,6 +79,7 @@ func (c *call) await(ctx context.Context, b store.Codebase, operation Operation)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ended, err := c.Operations.Wait(ctx, operation.ID, func(now Operation) {
+		c.env.Operation, c.env.State = &now, stateOf(b, &now, false)
 		if err := c.observe(Notice{Operation: &now}); err != nil {
 			stop(err)
 		}

@@ -255,11 +255,8 @@ func (r *reader) definition(ctx context.Context, found search.Hit) (Hit, error) 
 	if err != nil {
 		return Hit{}, err
 	}
-	hit.Kind, hit.FQN = search.HitSymbol, found.Breadcrumb
+	hit.Kind, hit.FQN = search.HitSymbol, nameOf(found)
 	hit.SymbolKind, hit.Signature = found.Definition.Kind, found.Definition.Signature
-	if hit.FQN == "" {
-		hit.FQN = found.Definition.Name
-	}
 	if file.Hash != found.Content {
 		hit.Verified = false
 		r.warn("source_changed", merkle.QuotePath(found.Path)+" changed since it was indexed: the lines may have moved")
