@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"time"
 
@@ -31,6 +32,7 @@ type settings struct {
 	program string
 	pairs   int
 	rounds  int
+	profile string
 	out     io.Writer
 }
 
@@ -67,6 +69,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&s.program, "freshet", "", "index: the freshet to measure; built when empty")
 	flags.IntVar(&s.pairs, "pairs", 5, "interleaved pairs of runs")
 	flags.IntVar(&s.rounds, "n", 60, "edits or queries")
+	flags.StringVar(&s.profile, "cpuprofile", "", "check, edit, query: write a CPU profile of this process, which is the host")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -74,7 +77,19 @@ func run(ctx context.Context, args []string) error {
 	if s.repo, err = filepath.Abs(s.repo); err != nil {
 		return err
 	}
-	return measures[args[0]](ctx, s)
+	if s.profile == "" {
+		return measures[args[0]](ctx, s)
+	}
+	file, err := os.Create(s.profile)
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	err = measures[args[0]](ctx, s)
+	pprof.StopCPUProfile()
+	return errors.Join(err, file.Close())
 }
 
 // median returns the middle of the values, which it sorts.
