@@ -20,7 +20,7 @@ import (
 const (
 	childMemory     = 2 << 30 // bytes of data
 	childSoftMemory = 512 << 20
-	childCPU        = 30 * time.Second // for one content
+	childCPU        = 8 * time.Second // for one content
 	exitCPU         = 124
 )
 

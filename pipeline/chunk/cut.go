@@ -59,9 +59,11 @@ type cutter struct {
 	deadline  time.Duration // of one parse
 }
 
-// parseDeadline is after how long a parse is given up unless a caller says otherwise. The
-// largest contents take half a second on a quiet machine.
-const parseDeadline = 4 * time.Second
+// parseDeadline is after how long on the clock a parse is given up unless a caller says
+// otherwise: a backstop, since a busy machine must not decide how a content is cut. What
+// decides is the CPU time that a child allows a content. The
+// largest contents take half a second of it.
+const parseDeadline = 20 * time.Second
 
 func newCutter(deadline time.Duration) *cutter {
 	if deadline <= 0 {

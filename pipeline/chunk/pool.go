@@ -76,7 +76,7 @@ func NewPool(opts Options) (*Pool, error) {
 		opts.Children = runtime.GOMAXPROCS(0)
 	}
 	if opts.Timeout <= 0 {
-		opts.Timeout = 10 * time.Second
+		opts.Timeout = 30 * time.Second
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
