@@ -26,7 +26,7 @@ type codec struct {
 
 func newCodec() codec {
 	// The options are constants that both constructors accept.
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithEncoderConcurrency(4))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(false), zstd.WithEncoderConcurrency(4))
 	if err != nil {
 		panic(err)
 	}

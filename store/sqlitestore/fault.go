@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -42,7 +43,7 @@ func (s *Store) fault(err error) error {
 		}
 	}
 	switch {
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT), errors.Is(err, unix.EFBIG):
+	case noRoom(err):
 		return fmt.Errorf("%s: %w: %w", s.dir, store.ErrDiskFull, err)
 	case s.closed.Load() && (errors.Is(err, sql.ErrConnDone) || strings.Contains(err.Error(), "database is closed")):
 		return store.ErrClosed
@@ -50,9 +51,31 @@ func (s *Store) fault(err error) error {
 	return err
 }
 
-// full reports whether the file system has no room: SQLite calls a full disk an I/O error
-// when it meets it outside a plain write.
+// full reports whether the file system, a quota or a limit refuses to let the store grow.
+// SQLite calls most of these plain I/O errors, so it is tried with a file of our own.
 func (s *Store) full() bool {
-	var fs unix.Statfs_t
-	return unix.Statfs(s.dir, &fs) == nil && fs.Bavail*uint64(fs.Bsize) < 1<<20
+	f, err := os.CreateTemp(s.dir, "probe-*")
+	if err != nil {
+		return noRoom(err)
+	}
+	_, err = f.WriteAt(make([]byte, probeSize), s.largest())
+	err = errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
+	return noRoom(err)
+}
+
+// probeSize is about what the smallest write needs.
+const probeSize = 64 << 10
+
+// largest is the size of the database or of its log.
+func (s *Store) largest() (size int64) {
+	for _, name := range []string{s.file(), s.file() + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			size = max(size, info.Size())
+		}
+	}
+	return size
+}
+
+func noRoom(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
 }

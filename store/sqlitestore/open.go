@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
@@ -27,14 +26,19 @@ const (
 	segmentDir = "segments"
 )
 
-// Pragmas of the writing and of the reading connections. auto_vacuum and page_size hold
-// from the first write on. cell_size_check finds some damage early.
+// Parameters of the writing and of the reading connections. cell_size_check finds some
+// damage early.
 const (
-	writerPragmas = "page_size(8192) auto_vacuum(2) journal_mode(WAL) synchronous(FULL) busy_timeout(10000) " +
-		"cache_size(-32768) wal_autocheckpoint(4096) journal_size_limit(67108864) temp_store(MEMORY) " +
-		"cell_size_check(1) trusted_schema(0)"
-	readerPragmas = "query_only(1) busy_timeout(10000) cache_size(-8192) temp_store(MEMORY) cell_size_check(1) trusted_schema(0)"
+	writerParameters = "_journal_mode=WAL&_pragma=synchronous(FULL)&_pragma=cache_size(-32768)" +
+		"&_pragma=wal_autocheckpoint(2048)&_pragma=journal_size_limit(67108864)&"
+	readerParameters = "_query_only=1&_pragma=cache_size(-8192)&"
+	allParameters    = "_busy_timeout=10000&_pragma=temp_store(MEMORY)&_pragma=cell_size_check(1)&_pragma=trusted_schema(0)" +
+		"&_txlock=immediate&_dqs=0"
 )
+
+// creation are the pragmas that hold for ever once something was written, in the order
+// they need: auto_vacuum writes the first page.
+const creation = "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL"
 
 // Open opens the store in dir, which is made with mode 0700 when it does not exist, and
 // applies the migrations it lacks. The caller holds the directory's lock. It returns
@@ -89,7 +93,7 @@ func (s *Store) prepare() error {
 		return e
 	}
 	if err == io.EOF {
-		return nil
+		return s.create()
 	}
 	if err != nil || !bytes.Equal(header, []byte("SQLite format 3\x00")) {
 		return fmt.Errorf("header of %d bytes is not that of a database: %w", n, store.ErrCorrupt)
@@ -97,12 +101,22 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-func (s *Store) connect(ctx context.Context, set *migrations.Set) error {
-	var err error
-	if s.writers, err = sql.Open("sqlite", s.dsn(writerPragmas)); err != nil {
+// create gives an empty database the properties that cannot be changed later.
+func (s *Store) create() error {
+	db, err := sql.Open("sqlite", s.dsn(""))
+	if err != nil {
 		return err
 	}
-	if s.db, err = sql.Open("sqlite", s.dsn(readerPragmas)); err != nil {
+	_, err = db.Exec(creation)
+	return firstError(err, db.Close())
+}
+
+func (s *Store) connect(ctx context.Context, set *migrations.Set) error {
+	var err error
+	if s.writers, err = sql.Open("sqlite", s.dsn(writerParameters)); err != nil {
+		return err
+	}
+	if s.db, err = sql.Open("sqlite", s.dsn(readerParameters)); err != nil {
 		return err
 	}
 	if err := set.Apply(ctx, s.writers); err != nil {
@@ -146,8 +160,7 @@ func (s *Store) abort() error {
 	return errors.Join(errs...)
 }
 
-func (s *Store) dsn(pragmas string) string {
-	q := url.Values{"_pragma": strings.Fields(pragmas), "_txlock": {"immediate"}, "_dqs": {"0"}}
+func (s *Store) dsn(parameters string) string {
 	path := url.URL{Path: s.file()}
-	return "file:" + path.EscapedPath() + "?" + q.Encode()
+	return "file:" + path.EscapedPath() + "?" + parameters + allParameters
 }

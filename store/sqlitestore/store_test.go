@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -10,7 +11,19 @@ import (
 	"github.com/freshet/freshet/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// childEnv names what a re-executed test binary is to do instead of running tests.
+const childEnv = "FRESHET_STORE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childEnv) {
+	case "write":
+		childWrites()
+	case "fill":
+		childFills()
+	default:
+		goleak.VerifyTestMain(m)
+	}
+}
 
 // openAt opens a store that is closed with the test.
 func openAt(t testing.TB, dir string, now func() time.Time) *Store {
