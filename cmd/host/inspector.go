@@ -180,7 +180,9 @@ func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (t
 		}
 		e, err := event.Decode(m.Data)
 		if err == nil && names(e, report.Path) {
-			report.Events = append(report.Events, logEvent(m))
+			told := logEvent(m)
+			told.Summary = mention(e, report.Path, told.Summary)
+			report.Events = append(report.Events, told)
 			if len(report.Events) > maxEvents {
 				report.Events = report.Events[1:]
 			}
@@ -271,6 +273,22 @@ func (i inspector) processed(ctx context.Context, c store.Codebase, path string,
 	}
 	report.Searchable = sealed && state == tool.DiskSame
 	return nil
+}
+
+// mention is the summary of an event for one of the paths that it names.
+func mention(e event.Event, path, summary string) string {
+	others := 0
+	switch {
+	case e.Changed != nil:
+		others = len(e.Changed.Files) - 1
+	case e.Processed != nil:
+		others = len(e.Processed.Files) - 1
+	case e.Removed != nil:
+		others = len(e.Removed.Paths) - 1
+	default:
+		return summary
+	}
+	return fmt.Sprintf("%s and %d others", path, others)
 }
 
 // names reports whether an event names a quoted path.

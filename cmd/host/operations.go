@@ -155,6 +155,30 @@ func (o *operations) Opened(snapshot store.Snapshot, files int) {
 	})
 }
 
+// resumed takes note of the work of a snapshot that was opened before the operation began.
+func (o *operations) resumed(snapshot store.Snapshot, pending []store.PendingFile) {
+	total := snapshot.Changed
+	if snapshot.Rebuild {
+		total = snapshot.Files
+	}
+	toChunk := 0
+	for _, p := range pending {
+		if p.Stage == store.StageChunk {
+			toChunk++
+		}
+	}
+	o.update(snapshot.Codebase, func(op *operation) {
+		if op.snapshot == snapshot.Number {
+			return
+		}
+		op.snapshot = snapshot.Number
+		c := &op.report.Counts
+		c.FilesTotal = max(total, len(pending))
+		c.FilesChunked, c.FilesEmbedded = c.FilesTotal-toChunk, c.FilesTotal-len(pending)
+		op.report.Phase = tool.PhaseChunking
+	})
+}
+
 // Processed takes note of files that a stage finished.
 func (o *operations) Processed(id store.CodebaseID, snapshot uint64, stage store.Stage, done, reused, units int) {
 	o.update(id, func(op *operation) {

@@ -56,6 +56,9 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 	if err != nil {
 		return err
 	}
+	if err := r.resumed(ctx, id); err != nil {
+		return err
+	}
 	if err := r.settle(ctx, id, s, seen); err != nil {
 		return err
 	}
@@ -63,6 +66,25 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 		r.opts.Log.Warn("compact", "codebase", id, "error", err)
 	}
 	return r.tidy(ctx)
+}
+
+// resumed tells the operation of work that was opened before it began: by an operation
+// that was interrupted, or by a search.
+func (r runner) resumed(ctx context.Context, id store.CodebaseID) error {
+	codebase, err := r.store.Codebase(ctx, id)
+	if err != nil || codebase.Latest == 0 {
+		return err
+	}
+	latest, err := r.store.Snapshot(ctx, id, codebase.Latest)
+	if err != nil || latest.Level == store.LevelFull {
+		return err
+	}
+	pending, err := r.store.Pending(ctx, id, codebase.Latest, r.recipe)
+	if err != nil {
+		return fmt.Errorf("pending work: %w", err)
+	}
+	r.ops.resumed(latest, pending)
+	return nil
 }
 
 // note keeps why an operation failed, or that one succeeded.

@@ -32,7 +32,7 @@ func (d Demand) options() (CheckOptions, error) {
 		o.MaxWait = DefaultMaxWait
 	}
 	if d.MinToken != "" {
-		token, err := ParseToken(d.MinToken)
+		token, err := search.ParseToken(d.MinToken)
 		if err != nil {
 			return o, Invalid("min_token", err.Error())
 		}
@@ -68,7 +68,7 @@ func (c *call) check(ctx context.Context, b store.Codebase, o CheckOptions) (Rea
 func freshnessOf(r Reading) Freshness {
 	v := r.Verdict
 	f := Freshness{
-		State: v.State, Token: FormatToken(v.Token), Snapshot: v.Snapshot, Sequence: v.Sequence,
+		State: v.State, Token: tokenOf(v.Token), Snapshot: v.Snapshot, Sequence: v.Sequence,
 		Fingerprint: v.Fingerprint, CheckMs: v.CheckTook.Milliseconds(),
 		PendingPaths: quoted(v.Pending), PendingCount: v.PendingCount,
 		Parked: v.Parked, Reason: v.Reason, Requires: v.Requires,
@@ -87,6 +87,14 @@ func freshnessOf(r Reading) Freshness {
 		f.Files = r.View.Snapshot.Files
 	}
 	return f
+}
+
+// tokenOf is a token as a word, "" for that of nothing.
+func tokenOf(t search.Token) string {
+	if t == (search.Token{}) {
+		return ""
+	}
+	return t.String()
 }
 
 func quoted(paths []string) []string {
@@ -135,20 +143,14 @@ func (c *call) admit(b store.Codebase, r Reading, o CheckOptions, mode search.Mo
 
 // refusal says why a snapshot of another recipe may not answer, "" when it may.
 func refusal(r Reading, mode search.Mode) string {
-	embeds := mode == search.ModeHybrid || mode == search.ModeSemantic
-	for _, change := range r.Verdict.Requires {
-		if change.Side != store.QuerySide {
-			continue
-		}
-		if !strings.HasPrefix(change.Label, "embedding.") {
-			return "queries cannot be compared with an index of another " + change.Label
-		}
-		if embeds && !r.CanEmbed {
-			return "queries cannot be embedded as the index was (" + change.Label +
-				" differs); mode text, symbol, path and regex still answer"
-		}
+	permission := search.JudgeFields(r.Verdict.Requires, mode)
+	switch {
+	case permission.Serve, permission.TextServes && r.CanEmbed:
+		return ""
+	case permission.TextServes:
+		return "queries cannot be embedded as the index was; mode text, symbol, path and regex still answer"
 	}
-	return ""
+	return "queries cannot be compared with an index of another query side"
 }
 
 func fieldList(changes []store.FieldChange) string {

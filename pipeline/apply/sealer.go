@@ -225,11 +225,11 @@ func (s *Sealer) worthText(ctx context.Context, snapshot store.Snapshot) bool {
 
 func (s *Sealer) sealAt(ctx context.Context, snapshot store.Snapshot, level store.Level) error {
 	started := s.opts.Now()
-	seal, files, err := s.prepare(ctx, snapshot, level)
+	seal, changed, err := s.prepare(ctx, snapshot, level)
 	if err != nil {
 		return outage(fmt.Errorf("build segments of snapshot %d: %w", snapshot.Number, err))
 	}
-	sealed, err := s.event(ctx, snapshot, level, files)
+	sealed, err := s.event(ctx, snapshot, level)
 	if err != nil {
 		return err
 	}
@@ -239,12 +239,12 @@ func (s *Sealer) sealAt(ctx context.Context, snapshot store.Snapshot, level stor
 	}
 	snapshot.Level, snapshot.SealedAt = level, seal.At
 	s.opts.Log.Info("sealed", "codebase", snapshot.Codebase, "snapshot", snapshot.Number, "level", level.String(),
-		"files", snapshot.Files, "changed", files, "took", s.opts.Now().Sub(started))
+		"files", snapshot.Files, "changed", changed, "took", s.opts.Now().Sub(started))
 	s.opts.OnSealed(snapshot)
 	return outage(s.opts.Outbox.Flush(ctx))
 }
 
-func (s *Sealer) event(ctx context.Context, snapshot store.Snapshot, level store.Level, files int) (store.OutboxEvent, error) {
+func (s *Sealer) event(ctx context.Context, snapshot store.Snapshot, level store.Level) (store.OutboxEvent, error) {
 	failures, err := s.store.Failures(ctx, snapshot.Codebase)
 	if err != nil {
 		return store.OutboxEvent{}, outage(err)
@@ -257,7 +257,7 @@ func (s *Sealer) event(ctx context.Context, snapshot store.Snapshot, level store
 	}
 	e := event.SealedAt(
 		event.Event{Codebase: snapshot.Codebase, Snapshot: snapshot.Number, Fingerprint: s.fingerprint, At: s.opts.Now()},
-		event.Sealed{Root: snapshot.Root, Level: level.String(), Files: files, Parked: parked})
+		event.Sealed{Root: snapshot.Root, Level: level.String(), Files: snapshot.Files, Parked: parked})
 	data, err := event.Encode(e)
 	if err != nil {
 		return store.OutboxEvent{}, fmt.Errorf("encode %s: %w", e.Type, err)

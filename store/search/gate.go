@@ -25,7 +25,12 @@ type Permission struct {
 // A caller that can still embed queries under the indexed recipe need not ask for the
 // query's sake, but labels its answer all the same.
 func CheckRecipe(indexed, inForce store.Recipe, mode Mode) Permission {
-	p := Permission{Serve: true, Fields: indexed.Diff(inForce)}
+	return JudgeFields(indexed.Diff(inForce), mode)
+}
+
+// JudgeFields is CheckRecipe for the fields that differ.
+func JudgeFields(fields []store.FieldChange, mode Mode) Permission {
+	p := Permission{Serve: true, Fields: fields}
 	embedding, other := false, false
 	for _, field := range p.Fields {
 		p.Reindex = true
