@@ -4,14 +4,10 @@ import (
 	"log/slog"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/bus/bustest"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testLog sends what the bus logs to the test's output.
 func testLog(t testing.TB) *slog.Logger {

@@ -79,15 +79,7 @@ func (b *Bus) rest(ctx context.Context, log *incarnation, tries int) {
 // consumeOnce makes the consumer when it is missing and hands out its messages until it
 // vanishes, the log is made anew or ctx ends, and all handlers have ended.
 func (b *Bus) consumeOnce(ctx context.Context, log *incarnation, c bus.Consumer, h bus.Handler) error {
-	durable, err := log.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable:        durableName(c.Name, log.id),
-		FilterSubjects: b.laneSubjects(c.Lanes),
-		DeliverPolicy:  jetstream.DeliverAllPolicy,
-		AckPolicy:      jetstream.AckExplicitPolicy,
-		AckWait:        c.AckWait,
-		MaxDeliver:     -1,
-		MaxAckPending:  maxAckPending,
-	})
+	durable, err := log.stream.CreateOrUpdateConsumer(ctx, b.durableConfig(log, c))
 	if err != nil {
 		return fmt.Errorf("make consumer %s: %w", c.Name, err)
 	}
@@ -101,6 +93,18 @@ func (b *Bus) consumeOnce(ctx context.Context, log *incarnation, c bus.Consumer,
 		workers.Go(func() error { return b.work(taking, handling, durable, c, h) })
 	}
 	return workers.Wait()
+}
+
+func (b *Bus) durableConfig(log *incarnation, c bus.Consumer) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable:        durableName(c.Name, log.id),
+		FilterSubjects: b.laneSubjects(c.Lanes),
+		DeliverPolicy:  jetstream.DeliverAllPolicy,
+		AckPolicy:      jetstream.AckExplicitPolicy,
+		AckWait:        c.AckWait,
+		MaxDeliver:     -1,
+		MaxAckPending:  maxAckPending,
+	}
 }
 
 // durableName ties a consumer to an incarnation: what is acknowledged to one never counts
