@@ -209,7 +209,8 @@ type Writer interface {
 }
 
 // CollectGrace is how long Collect keeps a content or segment that no snapshot names: it
-// may have been put ahead of the snapshot that will.
+// may have been put ahead of the snapshot that will. A segment that was replaced in the
+// list of a snapshot has no grace.
 const CollectGrace = time.Hour
 
 // Retention says what Collect keeps of every codebase: the current and the latest

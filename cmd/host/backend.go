@@ -1,7 +1,12 @@
 package host
 
 import (
+	"context"
+	"errors"
+
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
 )
 
 // newBackend gives the handlers what they need. The store itself is the catalog, the
@@ -11,7 +16,7 @@ func (h *Host) newBackend() tool.Backend {
 		Catalog:    h.store,
 		Contents:   h.store,
 		Snapshots:  h.store,
-		Search:     h.engine,
+		Search:     searcher{h},
 		Registry:   registry{h},
 		Freshness:  checker{h},
 		Disk:       disk{h},
@@ -22,4 +27,21 @@ func (h *Host) newBackend() tool.Backend {
 		Keeper:     keeper{h},
 		Now:        h.opts.Now,
 	}
+}
+
+// searcher searches with the engine.
+type searcher struct{ *Host }
+
+// Search answers from one sealed snapshot. When its segments were merged and collected
+// since the view was taken, the snapshot has others with the same files: it is read again.
+func (s searcher) Search(ctx context.Context, view store.View, q search.Query) (search.Result, error) {
+	result, err := s.engine.Search(ctx, view, q)
+	if !errors.Is(err, store.ErrNotFound) {
+		return result, err
+	}
+	view, verr := s.store.View(ctx, view.Snapshot.Codebase, view.Snapshot.Number)
+	if verr != nil {
+		return result, errors.Join(err, verr)
+	}
+	return s.engine.Search(ctx, view, q)
 }

@@ -141,6 +141,7 @@ func (h *Host) start() error {
 	ctx, h.stop = context.WithCancel(context.Background())
 	h.work, h.workCtx = errgroup.WithContext(ctx)
 	h.work.Go(func() error { return h.pipeline.Run(h.workCtx) })
+	h.work.Go(func() error { return h.maintain(h.workCtx) })
 	h.work.Go(func() error { return h.server.serve(h.workCtx) })
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -70,6 +71,46 @@ func (k keeper) Settle(ctx context.Context, letters []uint64, retry bool) (int, 
 		settled++
 	}
 	return settled, nil
+}
+
+// The times between looks for segments to merge, and for what to collect.
+const (
+	compactEvery = time.Minute
+	tidyEvery    = 15 * time.Minute
+)
+
+// maintain merges segments and collects now and then until ctx ends, and returns nil then.
+func (h *Host) maintain(ctx context.Context) error {
+	compact, tidy := time.NewTicker(compactEvery), time.NewTicker(tidyEvery)
+	defer compact.Stop()
+	defer tidy.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-compact.C:
+			err = h.compact(ctx)
+		case <-tidy.C:
+			err = h.tidy(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			h.opts.Log.Warn("maintenance", "error", err)
+		}
+	}
+}
+
+// compact merges segments of every codebase that is followed.
+func (h *Host) compact(ctx context.Context) error {
+	h.mu.Lock()
+	ids := slices.Collect(maps.Keys(h.followers))
+	h.mu.Unlock()
+	for _, id := range ids {
+		if _, err := h.pipeline.Sealer.Compact(ctx, id); err != nil {
+			return fmt.Errorf("compact %s: %w", id, err)
+		}
+	}
+	return nil
 }
 
 // purgeAbove is how many messages the log may have before it is cut behind the oldest

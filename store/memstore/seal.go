@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/freshet/freshet/store"
 )
@@ -108,6 +109,7 @@ func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
 				}
 			}
 		}
+		s.superseded(n.segments, seal.Segments)
 		n.Level, n.SealedAt, n.segments = seal.Level, instant(seal.At), slices.Clone(seal.Segments)
 		c.Current = seal.Number
 		s.putOutbox(seal.Events)
@@ -166,7 +168,17 @@ func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number
 		if err := s.exist(new); err != nil {
 			return err
 		}
+		s.superseded(n.segments, new)
 		n.segments = slices.Clone(new)
 		return nil
 	})
+}
+
+// superseded ends the grace of segments that a snapshot named and names no more.
+func (s *Store) superseded(old, new []store.SegmentID) {
+	for _, id := range old {
+		if g, ok := s.segments[id]; ok && !slices.Contains(new, id) {
+			g.at = time.Time{}
+		}
+	}
 }

@@ -115,6 +115,9 @@ func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
 				return err
 			}
 		}
+		if err := c.superseded(n.segments, seal.Segments); err != nil {
+			return err
+		}
 		n.Level, n.SealedAt, n.segments = seal.Level, seal.At.Round(0).UTC(), seal.Segments
 		if err := c.putSnapshot(b, n); err != nil {
 			return err
@@ -174,7 +177,28 @@ func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number
 				return err
 			}
 		}
+		if err := c.superseded(n.segments, new); err != nil {
+			return err
+		}
 		n.segments = new
 		return c.putSnapshot(b, n)
 	})
+}
+
+// superseded ends the grace of segments that a snapshot named and names no more.
+func (c *session) superseded(old, new []store.SegmentID) error {
+	for _, id := range old {
+		if slices.Contains(new, id) {
+			continue
+		}
+		g, err := c.segment(id)
+		if err != nil {
+			return err
+		}
+		g.putAt = 0
+		if err := c.exec("UPDATE segments SET body = ? WHERE id = ?", g.body(), int64(id)); err != nil {
+			return fmt.Errorf("age segment %d: %w", id, err)
+		}
+	}
+	return nil
 }

@@ -155,6 +155,32 @@ func testReplaceSegments(t *testing.T, e *env) {
 	e.same("merged", e.view(id, 2), []store.SegmentRef{{ID: c, Files: 3, Chunks: 6, Bytes: 1}})
 	e.same("an older snapshot", e.view(id, 1), []store.SegmentRef{{ID: a, Files: 2, Chunks: 4, Bytes: 1}})
 	e.is(e.s.ReplaceSegments(e.ctx, id, 2, old, []store.SegmentID{a}), store.ErrConflict)
+	// b is named by no snapshot any more and has no grace; a is that of the first.
+	e.same("collected", e.collect(store.Retention{Keep: 9}).Segments, 1)
+	_, err := e.s.OpenSegment(e.ctx, b)
+	e.is(err, store.ErrNotFound)
+}
+
+// testForget drops what was derived; snapshots and contents stay, and the work is pending
+// again for a rebuild.
+func testForget(t *testing.T, e *env) {
+	id := e.register("a")
+	e.step(id, edit{put: map[string]string{"x": "one", "y": "two"}})
+	e.process("one")
+	e.ok(e.s.PutStats(e.ctx, id, []store.StatEntry{{Path: "x"}}, nil))
+	for range 2 {
+		e.ok(e.s.Forget(e.ctx, id))
+	}
+	key := store.SyntaxKey{Content: hashOf("one"), Version: recipe("m1").SyntaxVersion("Go")}
+	has, err := e.s.HasSyntax(e.ctx, []store.SyntaxKey{key})
+	e.ok(err)
+	e.same("syntaxes", len(has), 0)
+	for range e.s.Stats(e.ctx, id) {
+		t.Error("a stat entry is left")
+	}
+	e.same("contents", e.held("one", "two"), []string{"one", "two"})
+	e.same("manifest", len(e.manifest(id, 1)), 2)
+	e.is(e.s.Forget(e.ctx, "nobody"), store.ErrNotFound)
 }
 
 func testSegments(t *testing.T, e *env) {

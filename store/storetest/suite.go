@@ -67,6 +67,7 @@ func Run(t *testing.T, open Open, f Features) {
 		{"DeadFilesByAge", testDeadFilesByAge},
 		{"ReplaceSegments", testReplaceSegments},
 		{"Segments", testSegments},
+		{"Forget", testForget},
 		{"SetCurrent", testSetCurrent},
 		{"OutboxOrder", testOutboxOrder},
 		{"LogPosition", testLogPosition},
