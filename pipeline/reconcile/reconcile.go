@@ -82,7 +82,7 @@ func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
 	reason = "created"
 	if known.Incarnation != "" {
 		if reason = bus.Damage(known, state); reason == "" {
-			return "", r.pump.Flush(ctx)
+			return "", r.takeOver(ctx, state)
 		}
 		r.slog.Warn("the event log is damaged; beginning anew", "reason", reason,
 			"known", known.Sequence, "last", state.Last)
@@ -99,16 +99,36 @@ func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
 	if err := r.pump.Flush(ctx); err != nil {
 		return reason, fmt.Errorf("publish outbox: %w", err)
 	}
-	codebases, err := r.store.Codebases(ctx)
-	if err != nil {
-		return reason, err
+	return reason, r.requeueAll(ctx)
+}
+
+// takeOver goes on with a whole log. Messages that are in flight before any consumer has
+// begun were taken by a process that is gone: instead of waiting until the log hands them
+// out again, their work is made again. What was done meanwhile is not done twice.
+func (r *Reconciler) takeOver(ctx context.Context, state bus.State) error {
+	if err := r.pump.Flush(ctx); err != nil {
+		return fmt.Errorf("publish outbox: %w", err)
 	}
-	for _, c := range codebases {
-		if err := r.requeue(ctx, c); err != nil {
-			return reason, fmt.Errorf("requeue work of %s: %w", c.ID, err)
+	for _, c := range state.Consumers {
+		if c.InFlight > 0 {
+			return r.requeueAll(ctx)
 		}
 	}
-	return reason, nil
+	return nil
+}
+
+func (r *Reconciler) requeueAll(ctx context.Context) error {
+	codebases, err := r.store.Codebases(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, c := range codebases {
+		if err := r.requeue(ctx, c); err != nil {
+			errs = append(errs, fmt.Errorf("requeue work of %s: %w", c.ID, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (r *Reconciler) baseline(ctx context.Context, incarnation, reason string, known store.LogPosition) error {
@@ -149,10 +169,6 @@ func (r *Reconciler) Once(ctx context.Context) error {
 	if err := r.pump.Flush(ctx); err != nil {
 		return fmt.Errorf("publish outbox: %w", err)
 	}
-	codebases, err := r.store.Codebases(ctx)
-	if err != nil {
-		return err
-	}
 	state, err := r.log.State(ctx)
 	if err != nil {
 		return fmt.Errorf("inspect log: %w", err)
@@ -164,13 +180,7 @@ func (r *Reconciler) Once(ctx context.Context) error {
 	if busy {
 		return nil
 	}
-	var errs []error
-	for _, c := range codebases {
-		if err := r.requeue(ctx, c); err != nil {
-			errs = append(errs, fmt.Errorf("codebase %s: %w", c.ID, err))
-		}
-	}
-	return errors.Join(errs...)
+	return r.requeueAll(ctx)
 }
 
 // requeue makes the events of a codebase's remaining work, or seals when none remains.
