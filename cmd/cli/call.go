@@ -69,7 +69,7 @@ func (r *run) print(e *tool.Envelope) {
 		}
 		err = json.NewEncoder(r.Stdout).Encode(e)
 	} else {
-		_, err = io.WriteString(r.Stdout, tool.Markdown(e))
+		_, err = io.WriteString(r.Stdout, tool.Markdown(brief(e)))
 		_, _ = io.WriteString(r.Stderr, tool.ErrorText(e))
 	}
 	if err != nil {
