@@ -2,6 +2,8 @@ package memstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
@@ -21,24 +23,20 @@ func (s *Store) Forget(ctx context.Context, id store.CodebaseID) error {
 				contents[f.Content] = true
 			}
 		}
+		texts := map[merkle.Hash]bool{}
 		for key, syntax := range s.syntaxes {
-			if !contents[key.Content] {
-				continue
-			}
-			for _, chunk := range syntax.Chunks {
-				for v := range s.vectors {
-					if v.text == chunk.TextHash {
-						delete(s.vectors, v)
-					}
+			if contents[key.Content] {
+				for _, chunk := range syntax.Chunks {
+					texts[chunk.TextHash] = true
 				}
 			}
-			for e := range s.embedded {
-				if e.key == key {
-					delete(s.embedded, e)
-				}
-			}
-			delete(s.syntaxes, key)
 		}
+		maps.DeleteFunc(s.vectors, func(k vectorKey, _ store.Vector) bool { return texts[k.text] })
+		maps.DeleteFunc(s.embedded, func(k embeddedKey, _ bool) bool {
+			named := func(chunk store.Chunk) bool { return texts[chunk.TextHash] }
+			return contents[k.key.Content] || slices.ContainsFunc(s.syntaxes[k.key].Chunks, named)
+		})
+		maps.DeleteFunc(s.syntaxes, func(k store.SyntaxKey, _ store.Syntax) bool { return contents[k.Content] })
 		clear(c.stats)
 		return nil
 	})

@@ -150,7 +150,7 @@ func (s *Store) exist(ids []store.SegmentID) error {
 }
 
 // ReplaceSegments swaps the list of segments of a sealed snapshot.
-func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number uint64, old, new []store.SegmentID) error {
+func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number uint64, from, to []store.SegmentID) error {
 	return s.write(ctx, func() error {
 		_, n, err := s.snapshot(id, number)
 		if err != nil {
@@ -159,25 +159,25 @@ func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number
 		if n.Level == store.LevelOpen {
 			return fmt.Errorf("replace segments of snapshot %d: %w", number, store.ErrNoSnapshot)
 		}
-		if slices.Equal(n.segments, new) {
+		if slices.Equal(n.segments, to) {
 			return nil
 		}
-		if !slices.Equal(n.segments, old) {
+		if !slices.Equal(n.segments, from) {
 			return fmt.Errorf("replace segments of snapshot %d: %w", number, store.ErrConflict)
 		}
-		if err := s.exist(new); err != nil {
+		if err := s.exist(to); err != nil {
 			return err
 		}
-		s.superseded(n.segments, new)
-		n.segments = slices.Clone(new)
+		s.superseded(n.segments, to)
+		n.segments = slices.Clone(to)
 		return nil
 	})
 }
 
 // superseded ends the grace of segments that a snapshot named and names no more.
-func (s *Store) superseded(old, new []store.SegmentID) {
-	for _, id := range old {
-		if g, ok := s.segments[id]; ok && !slices.Contains(new, id) {
+func (s *Store) superseded(before, after []store.SegmentID) {
+	for _, id := range before {
+		if g, ok := s.segments[id]; ok && !slices.Contains(after, id) {
 			g.at = time.Time{}
 		}
 	}

@@ -37,23 +37,26 @@ func (s *Store) Forget(ctx context.Context, id store.CodebaseID) error {
 }
 
 // forgetVectors drops the vectors of the texts that the syntaxes name, whatever embedding
-// they are of.
+// they are of, and every mark that says of a syntax with such a text that it has them all:
+// that of another codebase, too.
 func (c *session) forgetVectors(b codebase) error {
 	texts := map[merkle.Hash]bool{}
-	err := c.each("SELECT texts FROM syntaxes WHERE content IN ("+named+")", []any{b.key}, func(rows *sql.Rows) error {
-		var hashes sql.RawBytes
-		if err := rows.Scan(&hashes); err != nil {
-			return err
-		}
-		for ; len(hashes) >= len(merkle.Hash{}); hashes = hashes[len(merkle.Hash{}):] {
-			texts[merkle.Hash(hashes[:len(merkle.Hash{})])] = true
-		}
-		return nil
+	err := c.eachTexts("SELECT id, texts FROM syntaxes WHERE content IN ("+named+")", []any{b.key}, func(_ int64, h merkle.Hash) {
+		texts[h] = true
 	})
 	if err != nil {
 		return err
 	}
-	embeddings, err := c.ids("SELECT DISTINCT embedding FROM vectors")
+	touched := map[int64]bool{}
+	err = c.eachTexts("SELECT id, texts FROM syntaxes", nil, func(id int64, h merkle.Hash) {
+		if texts[h] {
+			touched[id] = true
+		}
+	})
+	if err != nil {
+		return err
+	}
+	embeddings, err := c.ids("SELECT DISTINCT embedding FROM vectors UNION SELECT DISTINCT embedding FROM embedded")
 	if err != nil {
 		return err
 	}
@@ -63,8 +66,28 @@ func (c *session) forgetVectors(b codebase) error {
 				return err
 			}
 		}
+		for id := range touched {
+			if err := c.exec("DELETE FROM embedded WHERE embedding = ? AND syntax = ?", embedding, id); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// eachTexts calls fn for every text hash of the syntaxes of a query for id and texts.
+func (c *session) eachTexts(query string, args []any, fn func(id int64, h merkle.Hash)) error {
+	return c.each(query, args, func(rows *sql.Rows) error {
+		var id int64
+		var hashes sql.RawBytes
+		if err := rows.Scan(&id, &hashes); err != nil {
+			return err
+		}
+		for ; len(hashes) >= len(merkle.Hash{}); hashes = hashes[len(merkle.Hash{}):] {
+			fn(id, merkle.Hash(hashes[:len(merkle.Hash{})]))
+		}
+		return nil
+	})
 }
 
 func (c *session) ids(query string) (ids []int64, err error) {
@@ -100,8 +123,12 @@ func (s *Store) forgetDamaged(ctx context.Context, c *session, b codebase) error
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, err := s.content(c, h); err == nil || !errors.Is(err, store.ErrCorrupt) {
+		_, err := s.content(c, h)
+		switch {
+		case err == nil:
 			continue
+		case !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, store.ErrNotFound):
+			return err
 		}
 		for _, statement := range []string{
 			"DELETE FROM bodies WHERE id IN (SELECT id FROM contents WHERE hash = ?)",

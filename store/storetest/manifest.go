@@ -92,7 +92,8 @@ func testManifestStopsEarly(t *testing.T, e *env) {
 			e.same("file", got, f)
 			break
 		}
-		for range e.s.Stats(e.ctx, id) {
+		for _, err := range e.s.Stats(e.ctx, id) {
+			e.ok(err)
 			break
 		}
 	}
@@ -182,7 +183,8 @@ func testStats(t *testing.T, e *env) {
 	_, err := e.s.Open(e.ctx, o)
 	e.ok(err)
 	e.same("stats after an opening", read(), []store.StatEntry{root, out})
-	for entry := range e.s.Stats(e.ctx, "b") {
+	for entry, err := range e.s.Stats(e.ctx, "b") {
+		e.ok(err)
 		t.Fatalf("another codebase has %v", entry)
 	}
 }

@@ -152,11 +152,13 @@ func (m *model) register(t *rapid.T) {
 }
 
 func (m *model) codebaseWords(t *rapid.T) {
-	id, word := anyID(t), pick(t, "word", "clear", "identity", "failure", "failure")
+	id, word := anyID(t), pick(t, "word", "clear", "forget", "identity", "failure")
 	m.both(t, word, func(s store.Store, _ int) (any, error) {
 		switch word {
 		case "clear":
 			return nil, s.Clear(m.ctx, id)
+		case "forget":
+			return nil, s.Forget(m.ctx, id)
 		case "identity":
 			return nil, s.SetIdentity(m.ctx, id, store.RootIdentity{Device: 1})
 		}

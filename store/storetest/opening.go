@@ -130,7 +130,8 @@ func testOpenIsAtomic(t *testing.T, e *env) {
 	events, err := e.s.Outbox(e.ctx, 1)
 	e.ok(err)
 	e.same("events of a refused opening", events, nil)
-	for entry := range e.s.Stats(e.ctx, id) {
+	for entry, err := range e.s.Stats(e.ctx, id) {
+		e.ok(err)
 		t.Fatalf("a refused opening left %v", entry)
 	}
 	_, err = e.s.Recipe(e.ctx, recipe("m1").Fingerprint())

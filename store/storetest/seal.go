@@ -175,12 +175,35 @@ func testForget(t *testing.T, e *env) {
 	has, err := e.s.HasSyntax(e.ctx, []store.SyntaxKey{key})
 	e.ok(err)
 	e.same("syntaxes", len(has), 0)
-	for range e.s.Stats(e.ctx, id) {
+	for _, err := range e.s.Stats(e.ctx, id) {
+		e.ok(err)
 		t.Error("a stat entry is left")
 	}
 	e.same("contents", e.held("one", "two"), []string{"one", "two"})
 	e.same("manifest", len(e.manifest(id, 1)), 2)
 	e.is(e.s.Forget(e.ctx, "nobody"), store.ErrNotFound)
+}
+
+// testForgetSharedVectors forgets a codebase whose texts another one has, too: that one is
+// not said to be embedded any more.
+func testForgetSharedVectors(t *testing.T, e *env) {
+	a, b := e.register("a"), e.register("b")
+	e.step(a, edit{put: map[string]string{"x": "ab"}})
+	e.step(b, edit{put: map[string]string{"y": "bc", "z": "de"}})
+	e.process("ab", "bc", "de")
+	e.ok(e.s.Forget(e.ctx, a))
+	keys := []store.SyntaxKey{key("ab"), key("bc"), key("de")}
+	has, err := e.s.HasSyntax(e.ctx, keys)
+	e.ok(err)
+	e.same("syntaxes", has, map[store.SyntaxKey]bool{key("bc"): true, key("de"): true})
+	embedding := recipe("m1").Embedding.Key()
+	marked, err := e.s.HasEmbedded(e.ctx, embedding, keys)
+	e.ok(err)
+	e.same("marks", marked, map[store.SyntaxKey]bool{key("de"): true})
+	e.ok(e.s.PutVectors(e.ctx, embedding, vectors("b"), keys))
+	marked, err = e.s.HasEmbedded(e.ctx, embedding, keys)
+	e.ok(err)
+	e.same("marks later", marked, map[store.SyntaxKey]bool{key("bc"): true, key("de"): true})
 }
 
 func testSegments(t *testing.T, e *env) {

@@ -68,6 +68,7 @@ func Run(t *testing.T, open Open, f Features) {
 		{"ReplaceSegments", testReplaceSegments},
 		{"Segments", testSegments},
 		{"Forget", testForget},
+		{"ForgetSharedVectors", testForgetSharedVectors},
 		{"SetCurrent", testSetCurrent},
 		{"OutboxOrder", testOutboxOrder},
 		{"LogPosition", testLogPosition},
