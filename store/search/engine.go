@@ -16,6 +16,8 @@ import (
 type Source interface {
 	OpenSegment(ctx context.Context, id store.SegmentID) (store.Segment, error)
 	Content(ctx context.Context, h merkle.Hash) ([]byte, error)
+	Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error)
+	Recipe(ctx context.Context, fp store.Fingerprint) (store.Recipe, error)
 }
 
 // Options of an Engine.
@@ -83,6 +85,7 @@ func (e *Engine) Search(ctx context.Context, view store.View, q Query) (result R
 		return Result{}, err
 	}
 	r := &run{Engine: e, query: q, corpus: c, filtered: f, words: lexical.Analyze(q.Text)}
+	r.syntax = syntaxes{source: e.source, fingerprint: view.Snapshot.Fingerprint}
 	r.result.Considered = Considered{Files: c.fileCount, Chunks: c.liveCount, Removed: f.removed}
 	r.scratch = e.scratch.Get().(*scratch)
 	r.scratch.fit(c.files, c.chunks)
@@ -104,6 +107,7 @@ type run struct {
 	corpus   *corpus
 	filtered *filtered
 	scratch  *scratch
+	syntax   syntaxes
 	result   Result
 }
 
@@ -113,7 +117,7 @@ func (r *run) answer(ctx context.Context) error {
 	}
 	switch r.query.Mode {
 	case ModeSymbol:
-		r.symbols()
+		return r.symbols(ctx)
 	case ModePath:
 		return r.paths()
 	case ModeRegex:
@@ -121,7 +125,6 @@ func (r *run) answer(ctx context.Context) error {
 	default:
 		return r.chunks(ctx)
 	}
-	return nil
 }
 
 func (r *run) warn(code, format string, arguments ...any) {
@@ -129,10 +132,18 @@ func (r *run) warn(code, format string, arguments ...any) {
 }
 
 // page sets the hits of the page and the total; it makes no more hits than are asked for.
-func page[T any](r *run, all []T, exact bool, hit func(T) Hit) {
+func page[T any](r *run, all []T, exact bool, hit func(T) (Hit, error)) error {
 	r.result.Total, r.result.TotalExact = len(all), exact
 	from := min(r.query.Offset, len(all))
 	for _, item := range all[from:min(from+r.query.Limit, len(all))] {
-		r.result.Hits = append(r.result.Hits, hit(item))
+		h, err := hit(item)
+		if err != nil {
+			return err
+		}
+		r.result.Hits = append(r.result.Hits, h)
 	}
+	if r.syntax.gone > 0 {
+		r.warn("syntax_missing", "signatures of %d files are left out: the store does not have their syntax", r.syntax.gone)
+	}
+	return nil
 }

@@ -105,6 +105,33 @@ func TestSymbolMode(t *testing.T) {
 	}
 }
 
+func TestHitsWithoutSyntaxSaySo(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	view := store.View{Segments: []store.SegmentRef{m.put(t, []segment.File{source("a.go", 0, "x\ndef Close\n")}, 0)}}
+	clear(m.syntaxes)
+	e := search.New(m, nil, search.Options{})
+	for _, mode := range []search.Mode{search.ModeSymbol, search.ModeText, search.ModeRegex} {
+		r, err := e.Search(t.Context(), view, search.Query{Text: "Close", Mode: mode})
+		if err != nil || len(r.Hits) != 1 || len(r.Warnings) != 1 || r.Warnings[0].Code != "syntax_missing" {
+			t.Fatalf("%s: %+v, %v, want one hit and one warning", mode, r, err)
+		}
+		want := &store.Definition{Name: "Close", Kind: "function", StartLine: 2, EndLine: 2, Parent: -1}
+		if diff := cmp.Diff(want, r.Hits[0].Definition); diff != "" {
+			t.Errorf("%s: definition (-want +got):\n%s", mode, diff)
+		}
+	}
+}
+
+func TestJoinedHitIsBounded(t *testing.T) {
+	t.Parallel()
+	chunk := strings.Repeat("needle\n", 30)
+	got := paths(ask(t, []segment.File{source("a.go", 0, chunk, chunk, chunk, chunk)}, search.Query{Text: "needle"}))
+	if diff := cmp.Diff([]string{"a.go:1-60"}, got); diff != "" {
+		t.Errorf("hits (-want +got):\n%s", diff)
+	}
+}
+
 func TestPathMode(t *testing.T) {
 	t.Parallel()
 	files := []segment.File{source("a/server.go", 0, "x"), source("b/httpServer.go", 0, "x"),

@@ -45,8 +45,7 @@ func (r *run) chunks(ctx context.Context) error {
 	addFileBoost(candidates)
 	rank(candidates)
 	hits := r.join(candidates)
-	page(r, hits, complete, func(h joined) Hit { return r.chunkHit(h, candidates, text) })
-	return nil
+	return page(r, hits, complete, func(h joined) (Hit, error) { return r.chunkHit(ctx, h, candidates, text) })
 }
 
 // embed returns the query's vector, or nil when words alone must do.

@@ -1,12 +1,12 @@
 package search
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
 
-	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -36,10 +36,10 @@ func (r *run) join(ranked []candidate) []joined {
 			return ok && !taken[chunk] && ranked[other].file == c.file && i < fileTop &&
 				ranked[other].score >= joinShare*(c.score-c.boosts.file)
 		}
-		for h.last-h.first+1 < joinMost && good(h.last+1) {
+		for h.last-h.first+1 < joinMost && good(h.last+1) && fits(c.part, h.first, h.last+1) {
 			h.last++
 		}
-		for h.last-h.first+1 < joinMost && good(h.first-1) {
+		for h.last-h.first+1 < joinMost && good(h.first-1) && fits(c.part, h.first-1, h.last) {
 			h.first--
 		}
 		for chunk := h.first; chunk <= h.last; chunk++ {
@@ -51,8 +51,15 @@ func (r *run) join(ranked []candidate) []joined {
 	return hits
 }
 
+// fits reports whether chunks of the view are few enough lines to be one hit.
+func fits(p *part, first, last int) bool {
+	start, _ := p.ChunkLines(first - p.chunkBase)
+	_, end := p.ChunkLines(last - p.chunkBase)
+	return end < start+joinLines
+}
+
 // chunkHit makes the hit of joined chunks.
-func (r *run) chunkHit(h joined, ranked []candidate, text *texter) Hit {
+func (r *run) chunkHit(ctx context.Context, h joined, ranked []candidate, text *texter) (Hit, error) {
 	c := &ranked[h.best]
 	p := c.part
 	first, last := p.Chunk(h.first-p.chunkBase), p.Chunk(h.last-p.chunkBase)
@@ -60,12 +67,13 @@ func (r *run) chunkHit(h joined, ranked []candidate, text *texter) Hit {
 	hit.StartLine, hit.EndLine = first.StartLine, last.EndLine
 	hit.ID = hitID(hit.Kind, hit.Path, hit.Content, first.Start, last.End)
 	hit.Breadcrumb = p.Chunk(c.local).Breadcrumb
-	hit.Definition = firstDefinition(p, c.local)
 	hit.Score = c.score
 	if r.query.Explain {
 		hit.Explain = explain(c, h, ranked, text)
 	}
-	return hit
+	var err error
+	hit.Definition, err = r.firstDefinition(ctx, p, c.local)
+	return hit, err
 }
 
 // fileHit returns a hit with what is known of its file.
@@ -73,25 +81,6 @@ func (r *run) fileHit(p *part, file int, kind HitKind) Hit {
 	info := p.File(file)
 	return Hit{Kind: kind, Path: info.Entry.Path, Content: info.Entry.Content, Language: info.Entry.Language,
 		Flags: info.Entry.Flags}
-}
-
-// firstDefinition returns the definition that begins first in a chunk, or nil.
-func firstDefinition(p *part, chunk int) *store.Definition {
-	info := p.File(p.ChunkFile(chunk))
-	best := -1
-	for i := info.FirstDefinition; i < info.FirstDefinition+info.Definitions; i++ {
-		if p.DefinitionChunk(i) != chunk {
-			continue
-		}
-		if best < 0 || p.DefinitionStart(i) < p.DefinitionStart(best) {
-			best = i
-		}
-	}
-	if best < 0 {
-		return nil
-	}
-	d := p.Definition(best)
-	return &d
 }
 
 // hitID digests what makes a hit the same hit in an equal snapshot.

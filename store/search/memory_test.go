@@ -19,13 +19,15 @@ type memory struct {
 	mu       sync.Mutex
 	segments map[store.SegmentID][]byte
 	contents map[merkle.Hash][]byte
+	syntaxes map[store.SyntaxKey]store.Syntax
 	open     int
 	opened   int
 	fail     error
 }
 
 func newMemory() *memory {
-	return &memory{segments: map[store.SegmentID][]byte{}, contents: map[merkle.Hash][]byte{}}
+	return &memory{segments: map[store.SegmentID][]byte{}, contents: map[merkle.Hash][]byte{},
+		syntaxes: map[store.SyntaxKey]store.Syntax{}}
 }
 
 func (m *memory) OpenSegment(_ context.Context, id store.SegmentID) (store.Segment, error) {
@@ -55,6 +57,25 @@ func (m *memory) Content(_ context.Context, h merkle.Hash) ([]byte, error) {
 	return data, nil
 }
 
+// Recipe is the same for every fingerprint.
+func (m *memory) Recipe(context.Context, store.Fingerprint) (store.Recipe, error) {
+	return store.Recipe{}, m.fail
+}
+
+func (m *memory) Syntax(_ context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error) {
+	found := map[store.SyntaxKey]store.Syntax{}
+	for _, k := range keys {
+		if syntax, ok := m.syntaxes[k]; ok {
+			found[k] = syntax
+		}
+	}
+	return found, nil
+}
+
+func syntaxKey(e store.FileEntry) store.SyntaxKey {
+	return store.SyntaxKey{Content: e.Content, Version: store.Recipe{}.SyntaxVersion(e.Language)}
+}
+
 type handle struct {
 	memory *memory
 	data   []byte
@@ -77,6 +98,7 @@ func (m *memory) put(t fataler, files []segment.File, dimension int, dead ...uin
 			t.Fatalf("add: %v", err)
 		}
 		m.contents[f.Entry.Content] = f.Content
+		m.syntaxes[syntaxKey(f.Entry)] = f.Syntax
 	}
 	ref := store.SegmentRef{ID: store.SegmentID(len(m.segments) + 1), Files: b.Files(), Chunks: b.Chunks(), Dead: dead}
 	data, err := b.Finish()

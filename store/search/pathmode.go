@@ -68,8 +68,7 @@ func (r *run) paths() error {
 		}
 		return bytes.Compare(a.part.Path(a.file), b.part.Path(b.file))
 	})
-	page(r, matches, true, r.pathHit)
-	return nil
+	return page(r, matches, true, r.pathHit)
 }
 
 // pathMatcher compares paths with a text, without allocating for those that do not match.
@@ -147,7 +146,7 @@ func pathPenalty(flags store.FileFlags, q lexical.Query) float64 {
 }
 
 // pathHit makes the hit of a file.
-func (r *run) pathHit(m pathMatch) Hit {
+func (r *run) pathHit(m pathMatch) (Hit, error) {
 	hit := r.fileHit(m.part, m.file, HitFile)
 	first, end := m.part.FileChunks(m.file)
 	size := uint32(0)
@@ -161,5 +160,5 @@ func (r *run) pathHit(m pathMatch) Hit {
 		hit.Explain = &Explain{Base: m.class, Boosts: map[string]float64{},
 			Penalties: map[string]float64{"path": m.score / m.class}}
 	}
-	return hit
+	return hit, nil
 }

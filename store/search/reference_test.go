@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func drawFile(t *rapid.T, path string) segment.File {
 	for range rapid.IntRange(0, 5).Draw(t, "chunks") {
 		start := uint32(len(f.Content))
 		c := store.Chunk{Start: start, StartLine: line, Breadcrumb: rapid.SampledFrom([]string{"", "class Server"}).Draw(t, "crumb")}
-		for range rapid.IntRange(1, 3).Draw(t, "lines") {
+		for range rapid.SampledFrom([]int{1, 2, 3, 30}).Draw(t, "lines") {
 			if rapid.IntRange(0, 3).Draw(t, "define") == 0 {
 				n := len(f.Syntax.Definitions)
 				f.Syntax.Definitions = append(f.Syntax.Definitions, store.Definition{Name: word.Draw(t, "name"),
@@ -53,7 +54,8 @@ func drawFile(t *rapid.T, path string) segment.File {
 		}
 		f.Syntax.Chunks = append(f.Syntax.Chunks, c)
 	}
-	f.Entry.Content, f.Entry.Size = sha256.Sum256(f.Content), int64(len(f.Content))
+	// Two files with the same bytes have the same syntax, so the name counts both.
+	f.Entry.Content, f.Entry.Size = sha256.Sum256(fmt.Appendf(bytes.Clone(f.Content), "%v", f.Syntax)), int64(len(f.Content))
 	return f
 }
 

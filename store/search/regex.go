@@ -59,8 +59,8 @@ func (r *run) regex(ctx context.Context) error {
 		}
 		return cmp.Compare(a.chunk, b.chunk)
 	})
-	page(r, s.found, complete && s.gone == 0 && s.cut == 0, r.lineHit)
-	return nil
+	exact := complete && s.gone == 0 && s.cut == 0
+	return page(r, s.found, exact, func(m lineMatch) (Hit, error) { return r.lineHit(ctx, m) })
 }
 
 var errDeadline = errors.New("deadline of the scan passed")
@@ -187,16 +187,17 @@ func (s *scan) content(ctx context.Context, p *part, file int, content []byte) (
 func (s *scan) inKinds(p *part, chunk int) bool { return s.filtered.chunks.has(p.chunkBase + chunk) }
 
 // lineHit makes the hit of matching lines.
-func (r *run) lineHit(m lineMatch) Hit {
+func (r *run) lineHit(ctx context.Context, m lineMatch) (Hit, error) {
 	hit := r.fileHit(m.part, m.file, HitChunk)
 	hit.StartLine, hit.EndLine = m.first, m.last
 	hit.Breadcrumb = m.part.Chunk(m.chunk).Breadcrumb
-	hit.Definition = firstDefinition(m.part, m.chunk)
 	hit.ID = hitID(HitChunk, hit.Path, hit.Content, m.start, m.end)
 	hit.Score = m.score
 	if r.query.Explain {
 		hit.Explain = &Explain{Base: 1, Boosts: map[string]float64{"lines": float64(m.lines)},
 			Penalties: map[string]float64{"path": m.score}}
 	}
-	return hit
+	var err error
+	hit.Definition, err = r.firstDefinition(ctx, m.part, m.chunk)
+	return hit, err
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"slices"
 	"sort"
 	"strings"
@@ -37,7 +38,7 @@ type symbolMatch struct {
 }
 
 // symbols answers the symbol mode.
-func (r *run) symbols() {
+func (r *run) symbols(ctx context.Context) error {
 	query := r.words
 	var matches []symbolMatch
 	for i := range r.corpus.parts {
@@ -55,7 +56,7 @@ func (r *run) symbols() {
 		}
 	}
 	slices.SortFunc(matches, compareSymbols)
-	page(r, matches, true, r.symbolHit)
+	return page(r, matches, true, func(m symbolMatch) (Hit, error) { return r.symbolHit(ctx, m) })
 }
 
 // nameWords returns the sub-words that a name must hold.
@@ -170,18 +171,17 @@ func compareSymbols(a, b symbolMatch) int {
 		b.part.Path(b.part.DefinitionFile(b.definition))); order != 0 {
 		return order
 	}
-	lineA, _ := a.part.DefinitionLines(a.definition)
-	lineB, _ := b.part.DefinitionLines(b.definition)
-	if lineA != lineB {
-		return cmp.Compare(lineA, lineB)
-	}
-	return cmp.Compare(a.definition, b.definition)
+	lineA, lineB := a.part.DefinitionLine(a.definition), b.part.DefinitionLine(b.definition)
+	return cmp.Or(cmp.Compare(lineA, lineB), cmp.Compare(a.definition, b.definition))
 }
 
 // symbolHit makes the hit of a definition.
-func (r *run) symbolHit(m symbolMatch) Hit {
+func (r *run) symbolHit(ctx context.Context, m symbolMatch) (Hit, error) {
 	hit := r.fileHit(m.part, m.part.DefinitionFile(m.definition), HitSymbol)
-	d := m.part.Definition(m.definition)
+	d, err := r.definition(ctx, m.part, m.definition)
+	if err != nil {
+		return Hit{}, err
+	}
 	hit.Definition = &d
 	hit.StartLine, hit.EndLine = d.StartLine, d.EndLine
 	hit.Breadcrumb = m.part.Chunk(m.part.DefinitionChunk(m.definition)).Breadcrumb
@@ -191,5 +191,5 @@ func (r *run) symbolHit(m symbolMatch) Hit {
 		hit.Explain = &Explain{Base: m.class, Boosts: map[string]float64{},
 			Penalties: map[string]float64{"symbol": m.score / m.class}}
 	}
-	return hit
+	return hit, nil
 }

@@ -31,6 +31,7 @@ const (
 const (
 	joinShare = 0.8 // of the best chunk's score
 	joinMost  = 4   // chunks
+	joinLines = 80  // of all together
 )
 
 // idf is the inverse document frequency of a word that df of n chunks hold.

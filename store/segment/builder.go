@@ -39,7 +39,6 @@ type Builder struct {
 	kindSpans                  []byte
 	nameKeys                   []span // lower-cased names by definition, in lowered
 	lowered                    []byte
-	texts                      texts
 	vectors                    vectors
 }
 
@@ -173,7 +172,6 @@ func (b *Builder) addChunk(c store.Chunk, tokens uint32) {
 	crumb := b.intern(c.Breadcrumb)
 	b.chunks = appendNumbers(b.chunks, b.head.files, c.Start, c.End, c.StartLine, c.EndLine, tokens,
 		crumb.offset, crumb.length, 0)
-	b.chunks = append(b.chunks, c.TextHash[:]...)
 	b.head.chunks++
 }
 
@@ -184,12 +182,12 @@ func (b *Builder) addDefinitions(syntax store.Syntax, firstChunk uint32) (tokens
 		n := b.count([]byte(d.Name))
 		b.flush(func(term, n uint32) { grow(b.names, term).add(ordinal, n) })
 		chunk := firstChunk + chunkOf(syntax.Chunks, d.Start)
-		at := int(chunk)*chunkSize + 32
+		at := int(chunk)*chunkSize + 4*chunkNames
 		named := binary.LittleEndian.Uint32(b.chunks[at:])
 		binary.LittleEndian.PutUint32(b.chunks[at:], named+n)
 		name := b.intern(d.Name)
 		b.definitions = appendNumbers(b.definitions, name.offset, name.length|b.kind(d.Kind)<<kindShift, chunk,
-			d.Start, d.End, d.StartLine, d.EndLine, uint32(d.Parent), b.texts.add(d.Signature, d.Doc))
+			d.StartLine, uint32(d.Parent))
 		lowered := strings.ToLower(d.Name)
 		b.nameKeys = append(b.nameKeys, span{uint32(len(b.lowered)), uint32(len(lowered))})
 		b.lowered = append(b.lowered, lowered...)

@@ -16,14 +16,11 @@ func cutNumber(cut store.Cut) int { return max(0, slices.Index(cuts[:], cut)) }
 
 // Finish returns the segment. The builder must not be used afterwards.
 func (b *Builder) Finish() ([]byte, error) {
-	b.texts.flush()
 	var parts [sectionCount][]byte
 	parts[sectionFiles], parts[sectionChunks], parts[sectionDefinitions] = b.files, b.chunks, b.definitions
 	parts[sectionNameOrder] = b.nameOrder()
 	parts[sectionStrings], parts[sectionKinds] = b.strings.arena, b.kindSpans
 	b.writeTerms(&parts)
-	parts[sectionTextOffsets] = appendNumbers(b.texts.offsets, b.texts.start, uint32(len(b.texts.data)))
-	parts[sectionTexts] = b.texts.data
 	if b.vectors.any {
 		parts[sectionVectors], parts[sectionSigns] = b.vectors.data, b.vectors.signs
 		parts[sectionScales], parts[sectionHasVector] = b.vectors.scales, b.vectors.has

@@ -38,22 +38,19 @@ const (
 	sectionTerms       // sorted
 	sectionPostingOffsets
 	sectionPostings
-	sectionTextOffsets // where blocks begin, raw and in sectionTexts, one more than there are
-	sectionTexts       // signatures and comments, compressed by blocks
 	sectionVectors
 	sectionSigns
 	sectionScales
 	sectionHasVector
-	sectionCount = 16
+	sectionCount = 14
 )
 
 // Sizes of the records of the tables.
 const (
 	fileSize       = 128
-	chunkSize      = 68
-	definitionSize = 36
+	chunkSize      = 36
+	definitionSize = 20
 	spanSize       = 8
-	blockSize      = 8
 )
 
 // The name's length and the kind of a definition share a number.

@@ -14,7 +14,6 @@ type Segment struct {
 
 	files, chunks, definitions, nameOrder, strings, kinds []byte
 	termOffsets, terms, postingOffsets, postings          []byte
-	textOffsets, texts                                    []byte
 	vectors, signs, scales, has                           []byte
 }
 
@@ -29,7 +28,7 @@ func Open(data []byte) (*Segment, error) {
 	s := &Segment{head: *head}
 	for i, part := range []*[]byte{
 		&s.files, &s.chunks, &s.definitions, &s.nameOrder, &s.strings, &s.kinds, &s.termOffsets, &s.terms,
-		&s.postingOffsets, &s.postings, &s.textOffsets, &s.texts, &s.vectors, &s.signs, &s.scales, &s.has,
+		&s.postingOffsets, &s.postings, &s.vectors, &s.signs, &s.scales, &s.has,
 	} {
 		end := head.offsets[i] + head.lengths[i]
 		*part = data[head.offsets[i]:end:end]

@@ -21,7 +21,7 @@ const (
 	fileHashes          = 64 // bytes: content, digest
 )
 
-// Fields of a chunk record; the text hash follows at chunkHash.
+// Fields of a chunk record.
 const (
 	chunkFile       = 0
 	chunkStart      = 1
@@ -31,7 +31,6 @@ const (
 	chunkTokens     = 5
 	chunkBreadcrumb = 6
 	chunkNames      = 8
-	chunkHash       = 36 // bytes
 )
 
 // Fields of a definition record.
@@ -39,12 +38,8 @@ const (
 	definitionName      = 0
 	definitionKind      = 1 // with the length of the name
 	definitionChunk     = 2
-	definitionStart     = 3
-	definitionEnd       = 4
-	definitionStartLine = 5
-	definitionEndLine   = 6
-	definitionParent    = 7
-	definitionText      = 8
+	definitionStartLine = 3
+	definitionParent    = 4
 )
 
 // FileInfo is a file as a segment holds it. Tokens are sums over its chunks, but for
@@ -129,14 +124,18 @@ func (s *Segment) ChunkTokens(chunk int) (body, names int) {
 	return int(field(s.chunks, chunkSize, chunk, chunkTokens)), int(field(s.chunks, chunkSize, chunk, chunkNames))
 }
 
-// Chunk returns a chunk, copied out of the blob. The ordinal must be below Chunks.
+// ChunkLines returns the lines of a chunk.
+func (s *Segment) ChunkLines(chunk int) (start, end uint32) {
+	return field(s.chunks, chunkSize, chunk, chunkStartLine), field(s.chunks, chunkSize, chunk, chunkEndLine)
+}
+
+// Chunk returns a chunk, copied out of the blob, without its text hash. The ordinal must be
+// below Chunks.
 func (s *Segment) Chunk(chunk int) store.Chunk {
 	get := func(i int) uint32 { return field(s.chunks, chunkSize, chunk, i) }
-	hash := s.chunks[chunk*chunkSize+chunkHash:]
 	return store.Chunk{
 		Start: get(chunkStart), End: get(chunkEnd), StartLine: get(chunkStartLine), EndLine: get(chunkEndLine),
 		Breadcrumb: string(s.str(s.chunks, chunkSize, chunk, chunkBreadcrumb)),
-		TextHash:   merkle.Hash(hash[:32]),
 	}
 }
 
@@ -162,10 +161,9 @@ func (s *Segment) DefinitionChunk(definition int) int {
 	return int(field(s.definitions, definitionSize, definition, definitionChunk))
 }
 
-// DefinitionLines returns the lines of a definition.
-func (s *Segment) DefinitionLines(definition int) (start, end uint32) {
-	return field(s.definitions, definitionSize, definition, definitionStartLine),
-		field(s.definitions, definitionSize, definition, definitionEndLine)
+// DefinitionLine returns the line on which a definition begins.
+func (s *Segment) DefinitionLine(definition int) uint32 {
+	return field(s.definitions, definitionSize, definition, definitionStartLine)
 }
 
 // DefinitionParent returns the ordinal of the enclosing definition, or -1.
@@ -178,23 +176,17 @@ func (s *Segment) DefinitionParent(definition int) int {
 	return int(field(s.files, fileSize, file, fileFirstDefinition)) + int(parent)
 }
 
-// Definition returns a definition, copied out of the blob, its texts decompressed. Parent
-// is, as in its syntax, an index into the definitions of its file.
+// Definition returns what a segment keeps of a definition, copied out of the blob: name,
+// kind, the line on which it begins, and its parent, an index into the definitions of its
+// file. The rest is that of the same index in the syntax of the file.
 func (s *Segment) Definition(definition int) store.Definition {
-	get := func(i int) uint32 { return field(s.definitions, definitionSize, definition, i) }
-	d := store.Definition{
+	line := s.DefinitionLine(definition)
+	return store.Definition{
 		Name: string(s.DefinitionName(definition)), Kind: string(s.DefinitionKind(definition)),
-		Start: get(definitionStart), End: get(definitionEnd), StartLine: get(definitionStartLine),
-		EndLine: get(definitionEndLine), Parent: int32(get(definitionParent)),
+		StartLine: line, EndLine: line,
+		Parent: int32(field(s.definitions, definitionSize, definition, definitionParent)),
 	}
-	d.Signature, d.Doc = s.definitionTexts(get(definitionText))
-	return d
 }
 
 // ByName returns the i-th definition in the order of lower-cased names.
 func (s *Segment) ByName(i int) int { return int(number(s.nameOrder, i)) }
-
-// DefinitionStart returns the byte at which a definition begins.
-func (s *Segment) DefinitionStart(definition int) uint32 {
-	return field(s.definitions, definitionSize, definition, definitionStart)
-}

@@ -6,7 +6,7 @@ import (
 )
 
 // validate checks every table that accessors index with: sizes, spans of strings, ranges
-// of ordinals. Postings and texts are checked when they are read.
+// of ordinals. Postings are checked when they are read.
 func (s *Segment) validate() error {
 	if err := s.validateSizes(); err != nil {
 		return err
@@ -19,14 +19,11 @@ func (s *Segment) validate() error {
 	if err := s.validateFiles(); err != nil {
 		return err
 	}
-	if err := validateOffsets(s.termOffsets, 0, 1, len(s.terms)); err != nil {
+	if err := validateOffsets(s.termOffsets, len(s.terms)); err != nil {
 		return fmt.Errorf("terms: %w", err)
 	}
-	if err := validateOffsets(s.postingOffsets, 0, 1, len(s.postings)); err != nil {
+	if err := validateOffsets(s.postingOffsets, len(s.postings)); err != nil {
 		return fmt.Errorf("postings: %w", err)
-	}
-	if err := validateOffsets(s.textOffsets, 1, 2, len(s.texts)); err != nil {
-		return fmt.Errorf("texts: %w", err)
 	}
 	for i := range s.Definitions() {
 		if number(s.nameOrder, i) >= s.head.definitions {
@@ -47,7 +44,6 @@ func (s *Segment) validateSizes() error {
 		{s.definitions, n(h.definitions, definitionSize)}, {s.nameOrder, n(h.definitions, 4)},
 		{s.kinds, uint64(len(s.kinds)) / spanSize * spanSize},
 		{s.termOffsets, n(h.terms, 4) + 4}, {s.postingOffsets, n(h.terms, 4) + 4},
-		{s.textOffsets, max(blockSize, uint64(len(s.textOffsets))/blockSize*blockSize)},
 	}
 	if s.HasVectors() {
 		sizes = append(sizes, size{s.vectors, n(h.chunks, int(h.dimension))},
@@ -114,12 +110,11 @@ func (s *Segment) validString(table []byte, size, record, i int) bool {
 	return uint64(field(table, size, record, i))+uint64(field(table, size, record, i+1)) <= uint64(len(s.strings))
 }
 
-// validateOffsets checks that a column of a table of offsets begins at 0, never falls and
-// ends at end.
-func validateOffsets(table []byte, column, columns, end int) error {
+// validateOffsets checks that a table of offsets begins at 0, never falls and ends at end.
+func validateOffsets(table []byte, end int) error {
 	before := uint32(0)
-	for i := range len(table) / (4 * columns) {
-		at := number(table, i*columns+column)
+	for i := range len(table) / 4 {
+		at := number(table, i)
 		if at < before || i == 0 && at != 0 {
 			return fmt.Errorf("offset %d falls", i)
 		}

@@ -57,7 +57,7 @@ func passesKinds(ch *chunk, q search.Query) bool {
 }
 
 func passesPaths(name string, globs []string) bool {
-	keep, any := false, false
+	keep, positive := false, false
 	for _, glob := range globs {
 		if rest, not := strings.CutPrefix(glob, "!"); not {
 			if matchGlob(rest, name) {
@@ -65,10 +65,10 @@ func passesPaths(name string, globs []string) bool {
 			}
 			continue
 		}
-		any = true
+		positive = true
 		keep = keep || matchGlob(glob, name)
 	}
-	return keep || !any
+	return keep || !positive
 }
 
 // matchGlob turns a glob without brackets or braces into a regular expression.

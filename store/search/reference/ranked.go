@@ -287,7 +287,7 @@ func join(ranked []*chunk, q search.Query) (hits []search.Hit) {
 		if taken[ch] || !q.AllChunks && files[ch.file] {
 			continue
 		}
-		first, last := ch, ch
+		first, last, spans := ch, ch, ch.file.Syntax.Chunks
 		neighbour := func(index int) *chunk {
 			for j, other := range ranked {
 				if j < 60 && i < 60 && other.file == ch.file && other.index == index && !taken[other] &&
@@ -297,10 +297,13 @@ func join(ranked []*chunk, q search.Query) (hits []search.Hit) {
 			}
 			return nil
 		}
+		lines := func(from, to *chunk) uint32 {
+			return spans[to.index].EndLine - spans[from.index].StartLine + 1
+		}
 		for size := 1; size < 4; size++ {
-			if after := neighbour(last.index + 1); after != nil {
+			if after := neighbour(last.index + 1); after != nil && lines(first, after) <= 80 {
 				last = after
-			} else if before := neighbour(first.index - 1); before != nil {
+			} else if before := neighbour(first.index - 1); before != nil && lines(before, last) <= 80 {
 				first = before
 			}
 		}
@@ -310,7 +313,6 @@ func join(ranked []*chunk, q search.Query) (hits []search.Hit) {
 			}
 		}
 		files[ch.file] = true
-		spans := ch.file.Syntax.Chunks
 		start, end := spans[first.index], spans[last.index]
 		hit := fileHit(ch.file, search.HitChunk, start.Start, end.End)
 		hit.StartLine, hit.EndLine = start.StartLine, end.EndLine

@@ -40,15 +40,15 @@ func combine(chunk store.Vector, path []float32) ([]int8, float32) {
 
 // queryVector quantises the query's vector, nil when vectors do not count.
 func (c Corpus) queryVector(q search.Query, all []*chunk) []int16 {
-	any := false
+	embedded := false
 	for _, ch := range all {
-		any = any || ch.row != nil
+		embedded = embedded || ch.row != nil
 	}
 	largest := 0.0
 	for _, x := range c.Vector {
 		largest = math.Max(largest, math.Abs(float64(x)))
 	}
-	if q.Mode == search.ModeText || !any || largest == 0 {
+	if q.Mode == search.ModeText || !embedded || largest == 0 {
 		return nil
 	}
 	out := make([]int16, len(c.Vector))
