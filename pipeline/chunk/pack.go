@@ -14,7 +14,7 @@ const (
 	maxBytes = 4000
 	maxLines = 100
 	// targetBytes bounds a chunk made of several small neighbours.
-	targetBytes = 1500
+	targetBytes = 2000
 	// standBytes and standLines are from when on an item stands alone, so that an edit
 	// changes its chunk and not how its neighbours are joined.
 	standBytes = 900
