@@ -26,7 +26,8 @@ type codec struct {
 
 func newCodec() codec {
 	// The options are constants that both constructors accept.
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(false), zstd.WithEncoderConcurrency(4))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
+		zstd.WithEncoderCRC(false), zstd.WithEncoderConcurrency(4), zstd.WithWindowSize(1<<20))
 	if err != nil {
 		panic(err)
 	}
