@@ -25,69 +25,115 @@ const (
 
 // AppendSyntax appends the binary form of s to dst and returns it. Equal syntaxes have
 // equal bytes: integers are varints, spans and lines are differences to what came before,
-// and every string stands once in a table, in the order of its first use. A nil slice and
-// an empty one are the same.
+// and every string stands once in a table, in the order of its first use. The values of a
+// field stand one after another, which compresses better than one element after another.
+// A nil slice and an empty one are the same.
 func AppendSyntax(dst []byte, s Syntax) []byte {
 	e := syntaxEncoder{index: map[string]uint64{}}
 	e.string(string(s.Cut))
-	e.uint(uint64(len(s.Chunks)))
-	var end, line uint32
-	for _, c := range s.Chunks {
-		e.diff(c.Start, end)
-		e.diff(c.End, c.Start)
-		e.diff(c.StartLine, line)
-		e.diff(c.EndLine, c.StartLine)
-		e.string(c.Breadcrumb)
-		e.body = append(e.body, c.TextHash[:]...)
-		end, line = c.End, c.EndLine
-	}
-	e.uint(uint64(len(s.Definitions)))
-	var start uint32
-	line = 0
-	for _, d := range s.Definitions {
-		e.string(d.Name)
-		e.string(d.Kind)
-		e.string(d.Signature)
-		e.string(d.Doc)
-		e.diff(d.Start, start)
-		e.diff(d.End, d.Start)
-		e.diff(d.StartLine, line)
-		e.diff(d.EndLine, d.StartLine)
-		e.int(int64(d.Parent))
-		start, line = d.Start, d.StartLine
-	}
-	e.uint(uint64(len(s.References)))
-	line = 0
-	from := int64(0)
-	for _, r := range s.References {
-		e.string(r.Name)
-		e.uint(uint64(r.Kind))
-		e.diff(r.Line, line)
-		e.int(int64(r.From) - from)
-		line, from = r.Line, int64(r.From)
-	}
+	e.chunks(s.Chunks)
+	e.definitions(s.Definitions)
+	e.references(s.References)
 	return e.appendTo(dst)
+}
+
+func (e *syntaxEncoder) chunks(chunks []Chunk) {
+	e.uint(uint64(len(chunks)))
+	var end, line uint32
+	for _, c := range chunks {
+		e.diff(c.Start, end)
+		end = c.End
+	}
+	for _, c := range chunks {
+		e.diff(c.End, c.Start)
+	}
+	for _, c := range chunks {
+		e.diff(c.StartLine, line)
+		line = c.EndLine
+	}
+	for _, c := range chunks {
+		e.diff(c.EndLine, c.StartLine)
+	}
+	for _, c := range chunks {
+		e.string(c.Breadcrumb)
+	}
+	for _, c := range chunks {
+		e.body = append(e.body, c.TextHash[:]...)
+	}
+}
+
+func (e *syntaxEncoder) definitions(definitions []Definition) {
+	e.uint(uint64(len(definitions)))
+	var start, line uint32
+	for _, d := range definitions {
+		e.string(d.Name)
+	}
+	for _, d := range definitions {
+		e.string(d.Kind)
+	}
+	for _, d := range definitions {
+		e.string(d.Signature)
+	}
+	for _, d := range definitions {
+		e.string(d.Doc)
+	}
+	for _, d := range definitions {
+		e.diff(d.Start, start)
+		start = d.Start
+	}
+	for _, d := range definitions {
+		e.diff(d.End, d.Start)
+	}
+	for _, d := range definitions {
+		e.diff(d.StartLine, line)
+		line = d.StartLine
+	}
+	for _, d := range definitions {
+		e.diff(d.EndLine, d.StartLine)
+	}
+	for i, d := range definitions {
+		e.diff(uint32(d.Parent), uint32(i))
+	}
+}
+
+func (e *syntaxEncoder) references(references []Reference) {
+	e.uint(uint64(len(references)))
+	var line, from uint32
+	for _, r := range references {
+		e.string(r.Name)
+	}
+	for _, r := range references {
+		e.uint(uint64(r.Kind))
+	}
+	for _, r := range references {
+		e.diff(r.Line, line)
+		line = r.Line
+	}
+	for _, r := range references {
+		e.diff(uint32(r.From), from)
+		from = uint32(r.From)
+	}
 }
 
 type syntaxEncoder struct {
 	body    []byte
 	strings []string
-	size    int
 	index   map[string]uint64
 }
 
 func (e *syntaxEncoder) uint(v uint64) { e.body = binary.AppendUvarint(e.body, v) }
-func (e *syntaxEncoder) int(v int64)   { e.body = binary.AppendVarint(e.body, v) }
 
-func (e *syntaxEncoder) diff(v, before uint32) { e.int(int64(v) - int64(before)) }
+// diff writes how far v lies from the number before, modulo 2^32.
+func (e *syntaxEncoder) diff(v, before uint32) {
+	e.body = binary.AppendVarint(e.body, int64(int32(v-before)))
+}
 
+// string writes 0 for a string that was not there before, and else its number from 1.
 func (e *syntaxEncoder) string(s string) {
-	i, ok := e.index[s]
-	if !ok {
-		i = uint64(len(e.strings))
-		e.index[s] = i
+	i := e.index[s]
+	if i == 0 {
 		e.strings = append(e.strings, s)
-		e.size += len(s)
+		e.index[s] = uint64(len(e.strings))
 	}
 	e.uint(i)
 }
@@ -123,6 +169,7 @@ func DecodeSyntax(data []byte) (Syntax, error) {
 type syntaxDecoder struct {
 	rest    []byte
 	strings []string
+	used    int // strings that were used so far
 	err     error
 }
 
@@ -178,60 +225,89 @@ func (d *syntaxDecoder) table() {
 }
 
 func (d *syntaxDecoder) chunks(chunks []Chunk) {
+	for i := range chunks {
+		chunks[i].Start = d.diff(0) // after the chunk before, which has no end yet
+	}
 	var end, line uint32
 	for i := range chunks {
 		c := &chunks[i]
-		c.Start = d.diff(end)
+		c.Start += end
 		c.End = d.diff(c.Start)
-		c.StartLine = d.diff(line)
+		end = c.End
+	}
+	for i := range chunks {
+		chunks[i].StartLine = d.diff(0)
+	}
+	for i := range chunks {
+		c := &chunks[i]
+		c.StartLine += line
 		c.EndLine = d.diff(c.StartLine)
-		c.Breadcrumb = d.string()
-		if len(d.rest) < len(c.TextHash) {
+		line = c.EndLine
+	}
+	for i := range chunks {
+		chunks[i].Breadcrumb = d.string()
+	}
+	for i := range chunks {
+		if len(d.rest) < len(merkle.Hash{}) {
 			d.fail("short hash")
 			return
 		}
-		d.rest = d.rest[copy(c.TextHash[:], d.rest):]
-		end, line = c.End, c.EndLine
+		d.rest = d.rest[copy(chunks[i].TextHash[:], d.rest):]
 	}
 }
 
 func (d *syntaxDecoder) definitions(definitions []Definition) {
 	var start, line uint32
 	for i := range definitions {
-		f := &definitions[i]
-		f.Name = d.string()
-		f.Kind = d.string()
-		f.Signature = d.string()
-		f.Doc = d.string()
-		f.Start = d.diff(start)
-		f.End = d.diff(f.Start)
-		f.StartLine = d.diff(line)
-		f.EndLine = d.diff(f.StartLine)
-		f.Parent = d.int32(0)
-		start, line = f.Start, f.StartLine
-		if d.err != nil {
-			return
-		}
+		definitions[i].Name = d.string()
+	}
+	for i := range definitions {
+		definitions[i].Kind = d.string()
+	}
+	for i := range definitions {
+		definitions[i].Signature = d.string()
+	}
+	for i := range definitions {
+		definitions[i].Doc = d.string()
+	}
+	for i := range definitions {
+		start = d.diff(start)
+		definitions[i].Start = start
+	}
+	for i := range definitions {
+		definitions[i].End = d.diff(definitions[i].Start)
+	}
+	for i := range definitions {
+		line = d.diff(line)
+		definitions[i].StartLine = line
+	}
+	for i := range definitions {
+		definitions[i].EndLine = d.diff(definitions[i].StartLine)
+	}
+	for i := range definitions {
+		definitions[i].Parent = int32(d.diff(uint32(i)))
 	}
 }
 
 func (d *syntaxDecoder) references(references []Reference) {
-	var line uint32
-	var from int32
+	var line, from uint32
 	for i := range references {
-		r := &references[i]
-		r.Name = d.string()
+		references[i].Name = d.string()
+	}
+	for i := range references {
 		kind := d.uint()
 		if kind > math.MaxUint8 {
 			d.fail("reference kind out of range")
 		}
-		r.Kind = ReferenceKind(kind)
-		r.Line = d.diff(line)
-		r.From = d.int32(int64(from))
-		line, from = r.Line, r.From
-		if d.err != nil {
-			return
-		}
+		references[i].Kind = ReferenceKind(kind)
+	}
+	for i := range references {
+		line = d.diff(line)
+		references[i].Line = line
+	}
+	for i := range references {
+		from = d.diff(from)
+		references[i].From = int32(from)
 	}
 }
 
@@ -252,16 +328,6 @@ func (d *syntaxDecoder) uint() uint64 {
 	return v
 }
 
-func (d *syntaxDecoder) int() int64 {
-	v, n := binary.Varint(d.rest)
-	if n <= 0 {
-		d.fail("bad number")
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
 // count reads a number of elements that take at least size bytes each.
 func (d *syntaxDecoder) count(size int) int {
 	n := d.uint()
@@ -272,29 +338,26 @@ func (d *syntaxDecoder) count(size int) int {
 	return int(n)
 }
 
+// diff reads a number that lies a difference away from the one before.
 func (d *syntaxDecoder) diff(before uint32) uint32 {
-	v := d.int()
-	if v < -int64(before) || v > math.MaxUint32-int64(before) {
-		d.fail("position out of range")
+	v, n := binary.Varint(d.rest)
+	if n <= 0 || v < math.MinInt32 || v > math.MaxInt32 {
+		d.fail("bad difference")
 		return 0
 	}
-	return uint32(int64(before) + v)
-}
-
-func (d *syntaxDecoder) int32(before int64) int32 {
-	v := d.int()
-	if v < math.MinInt32-before || v > math.MaxInt32-before {
-		d.fail("index out of range")
-		return 0
-	}
-	return int32(before + v)
+	d.rest = d.rest[n:]
+	return before + uint32(v)
 }
 
 func (d *syntaxDecoder) string() string {
 	i := d.uint()
-	if i >= uint64(len(d.strings)) {
+	if i == 0 {
+		d.used++
+		i = uint64(d.used)
+	}
+	if i > uint64(len(d.strings)) {
 		d.fail("no such string")
 		return ""
 	}
-	return d.strings[i]
+	return d.strings[i-1]
 }
