@@ -64,9 +64,10 @@ func (s *blockScanner) step() {
 	case c == '}':
 		s.close()
 	default:
-		if c == '(' {
+		switch c {
+		case '(':
 			s.parens++
-		} else if c == ')' {
+		case ')':
 			s.parens--
 		}
 		s.begin()

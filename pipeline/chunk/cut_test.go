@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -82,7 +82,11 @@ func sources(t testing.TB) map[string][][]byte {
 			found[language] = append(found[language], content)
 		}
 	}
-	root := runtime.GOROOT()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := strings.TrimSpace(string(out))
 	for _, dir := range []string{"net/http", "go/types", "encoding/json", "runtime"} {
 		add("Go", filepath.Join(root, "src", dir, "*.go"))
 	}

@@ -17,7 +17,7 @@ func goOutline(content []byte) (outline, bool) {
 	if err != nil {
 		return outline{}, false
 	}
-	g := goWalk{content: content, text: string(content), base: int(fset.File(file.Package).Base())}
+	g := goWalk{content: content, text: string(content), base: fset.File(file.Package).Base()}
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:

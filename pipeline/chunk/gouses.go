@@ -133,6 +133,6 @@ func (g *goWalk) call(call *ast.CallExpr) {
 	case *ast.SelectorExpr:
 		g.use(store.RefCall, selector(f), f.Pos())
 	case *ast.ArrayType, *ast.MapType, *ast.StarExpr:
-		g.typeUse(f.(ast.Expr), store.RefType)
+		g.typeUse(f, store.RefType)
 	}
 }

@@ -47,13 +47,13 @@ func runChild(verb string) int {
 	case silent:
 		select {}
 	case foreign:
-		writeFrame(os.Stdout, []byte("freshet chunk child 0"))
+		_ = writeFrame(os.Stdout, []byte("freshet chunk child 0"))
 	default:
-		writeFrame(os.Stdout, []byte(greeting()))
+		_ = writeFrame(os.Stdout, []byte(greeting()))
 	}
-	readFrame(os.Stdin, maxRequest)
+	_, _ = readFrame(os.Stdin, maxRequest)
 	if verb == hanging {
-		readFrame(os.Stdin, maxRequest) // for ever: nothing more is sent
+		_, _ = readFrame(os.Stdin, maxRequest) // for ever: nothing more is sent
 	}
 	panic("crashed on purpose")
 }
@@ -70,7 +70,11 @@ func newPool(t testing.TB, verb string, opts Options) *Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.Close() })
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return p
 }
 
@@ -215,7 +219,9 @@ func TestChildEndsWithItsInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.in.Close()
+	if err := c.in.Close(); err != nil {
+		t.Error(err)
+	}
 	select {
 	case <-c.exited:
 	case <-time.After(10 * time.Second):

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -57,13 +58,14 @@ func greeting() string {
 	grammars := Grammars()
 	h := sha256.New()
 	for _, language := range slices.Sorted(maps.Keys(grammars)) {
-		fmt.Fprintf(h, "%q %q\n", language, grammars[language])
+		h.Write(fmt.Appendf(nil, "%q %q\n", language, grammars[language]))
 	}
 	return fmt.Sprintf("freshet chunk child %s %x", Version, h.Sum(nil))
 }
 
+// spawn starts a process that outlives the call, and so belongs to no context: stop ends it.
 func spawn(command, env []string) (*child, error) {
-	cmd := exec.Command(command[0], command[1:]...)
+	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
 	cmd.Env = env
 	c := &child{cmd: cmd, stderr: &tail{}, exited: make(chan struct{})}
 	cmd.Stderr = c.stderr
@@ -73,23 +75,20 @@ func spawn(command, env []string) (*child, error) {
 	}
 	out, stdout, err := os.Pipe()
 	if err != nil {
-		stdin.Close()
-		in.Close()
-		return nil, err
+		return nil, errors.Join(err, stdin.Close(), in.Close())
 	}
 	cmd.Stdin, cmd.Stdout, c.in, c.out = stdin, stdout, in, out
-	err = cmd.Start()
-	stdin.Close()
-	stdout.Close()
-	if err != nil {
-		in.Close()
-		out.Close()
-		return nil, err
+	err = errors.Join(cmd.Start(), stdin.Close(), stdout.Close())
+	if cmd.Process == nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	go func() { // ends with the process; stop waits for it
-		cmd.Wait()
-		close(c.exited)
+		defer close(c.exited)
+		_ = cmd.Wait() // how it ended is in cmd.ProcessState, which stop reports
 	}()
+	if err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, c.stop())
+	}
 	return c, nil
 }
 
@@ -101,8 +100,9 @@ func (c *child) ask(request []byte) ([]byte, error) {
 	return readFrame(c.out, maxReply)
 }
 
-// kill ends the process at once. Requests under way fail.
-func (c *child) kill() { c.cmd.Process.Kill() }
+// kill ends the process at once. Requests under way fail. It does nothing to a process
+// that has ended: that is the one error that Kill knows of a process of one's own.
+func (c *child) kill() { _ = c.cmd.Process.Kill() }
 
 // ended reports whether the process has ended.
 func (c *child) ended() bool {
@@ -117,8 +117,7 @@ func (c *child) ended() bool {
 // stop ends the process, waits for it and says how it ended. It may be called twice.
 func (c *child) stop() string {
 	c.once.Do(func() {
-		c.in.Close()
-		c.out.Close()
+		_, _ = c.in.Close(), c.out.Close() // the pipes go with the process, whatever they say
 		c.kill()
 		<-c.exited
 	})
