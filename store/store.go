@@ -175,8 +175,8 @@ type Writer interface {
 	Seal(ctx context.Context, s Seal) error
 	// ReplaceSegments swaps segments of a sealed snapshot for one list that holds the
 	// same files, after a merge. It returns ErrConflict when the snapshot's list is not
-	// old any more, and nil when it is new already.
-	ReplaceSegments(ctx context.Context, id CodebaseID, number uint64, old, new []SegmentID) error
+	// from any more, and nil when it is to already.
+	ReplaceSegments(ctx context.Context, id CodebaseID, number uint64, from, to []SegmentID) error
 	// SetCurrent serves another retained, sealed snapshot: the way back.
 	SetCurrent(ctx context.Context, id CodebaseID, number uint64) error
 	// SetPinned keeps a snapshot from collection, or stops keeping it.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -26,10 +27,34 @@ type RowCounter interface {
 
 // Run runs the suite.
 func Run(t *testing.T, open Open, f Features) {
-	tests := []struct {
-		name string
-		test func(t *testing.T, e *env)
-	}{
+	for _, c := range slices.Concat(openings(), manifests(), seals(), collections(), promises()) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.test(t, newEnv(t, open))
+		})
+	}
+	t.Run("Reopen", func(t *testing.T) {
+		if f.Reopen == nil {
+			t.Skip("the store does not outlive its process")
+		}
+		t.Parallel()
+		testReopen(t, newEnv(t, open), f)
+	})
+	t.Run("Model", func(t *testing.T) {
+		t.Parallel()
+		testModel(t, open)
+	})
+}
+
+// check is one test of the suite.
+type check struct {
+	name string
+	test func(t *testing.T, e *env)
+}
+
+// openings are the tests of the methods that open, register and fill a store.
+func openings() []check {
+	return []check{
 		{"Codebases", testCodebases},
 		{"RegisterTwice", testRegisterTwice},
 		{"Clear", testClear},
@@ -49,6 +74,12 @@ func Run(t *testing.T, open Open, f Features) {
 		{"OpenIsAtomic", testOpenIsAtomic},
 		{"Abandon", testAbandon},
 		{"Base", testBase},
+	}
+}
+
+// manifests are the tests of the methods that read what was opened and what is left to do.
+func manifests() []check {
+	return []check{
 		{"ManifestIntervals", testManifestIntervals},
 		{"ManifestOddPaths", testManifestOddPaths},
 		{"ManifestStopsEarly", testManifestStopsEarly},
@@ -61,6 +92,12 @@ func Run(t *testing.T, open Open, f Features) {
 		{"Failures", testFailures},
 		{"NewContentResetsTries", testNewContentResetsTries},
 		{"ForgetFailures", testForgetFailures},
+	}
+}
+
+// seals are the tests of the methods that serve snapshots and keep the log.
+func seals() []check {
+	return []check{
 		{"SealTextThenFull", testSealTextThenFull},
 		{"SealRefuses", testSealRefuses},
 		{"SealIsAtomic", testSealIsAtomic},
@@ -72,6 +109,12 @@ func Run(t *testing.T, open Open, f Features) {
 		{"SetCurrent", testSetCurrent},
 		{"OutboxOrder", testOutboxOrder},
 		{"LogPosition", testLogPosition},
+	}
+}
+
+// collections are the tests of the methods that forget.
+func collections() []check {
+	return []check{
 		{"CollectRetention", testCollectRetention},
 		{"CollectReachability", testCollectReachability},
 		{"CollectGrace", testCollectGrace},
@@ -80,6 +123,12 @@ func Run(t *testing.T, open Open, f Features) {
 		{"CollectKeepsDelta", testCollectKeepsDelta},
 		{"CollectDryRun", testCollectDryRun},
 		{"CollectFailures", testCollectFailures},
+	}
+}
+
+// promises are the tests of what holds for the store as a whole.
+func promises() []check {
+	return []check{
 		{"Usage", testUsage},
 		{"ReturnedValuesAreTheCallers", testReturnedValuesAreTheCallers},
 		{"CanceledContext", testCanceledContext},
@@ -87,21 +136,4 @@ func Run(t *testing.T, open Open, f Features) {
 		{"ReadersSeeWholeSnapshots", testReadersSeeWholeSnapshots},
 		{"RowsWrittenPerEdit", testRowsWrittenPerEdit},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			tt.test(t, newEnv(t, open))
-		})
-	}
-	t.Run("Reopen", func(t *testing.T) {
-		if f.Reopen == nil {
-			t.Skip("the store does not outlive its process")
-		}
-		t.Parallel()
-		testReopen(t, newEnv(t, open), f)
-	})
-	t.Run("Model", func(t *testing.T) {
-		t.Parallel()
-		testModel(t, open)
-	})
 }
