@@ -15,6 +15,7 @@ import (
 // forgetful is a sink that keeps nothing.
 type forgetful struct{}
 
+// Content keeps nothing.
 func (forgetful) Content(string, merkle.Hash, []byte) error { return nil }
 
 // measureCheck compares the stat proof of an unchanged tree with git status.
@@ -51,10 +52,10 @@ func measureCheck(ctx context.Context, s settings) error {
 		theirs = append(theirs, float64(b.Microseconds())/1000)
 		ratios = append(ratios, a.Seconds()/b.Seconds())
 	}
-	fmt.Fprintf(s.out, "%s: %d files, %d directories; load %s\n", filepath.Base(s.repo), first.Summary.Files, first.Summary.Directories, load())
-	fmt.Fprintf(s.out, "stat proof   %8.2f ms (min %.2f)\n", median(ours), quantile(ours, 0))
-	fmt.Fprintf(s.out, "git status   %8.2f ms (min %.2f)\n", median(theirs), quantile(theirs, 0))
-	fmt.Fprintf(s.out, "ratio        %8.2f   bytes hashed by the proofs: %d\n", median(ratios), hashed)
+	s.printf("%s: %d files, %d directories; load %s\n", filepath.Base(s.repo), first.Summary.Files, first.Summary.Directories, load())
+	s.printf("stat proof   %8.2f ms (min %.2f)\n", median(ours), quantile(ours, 0))
+	s.printf("git status   %8.2f ms (min %.2f)\n", median(theirs), quantile(theirs, 0))
+	s.printf("ratio        %8.2f   bytes hashed by the proofs: %d\n", median(ratios), hashed)
 	return rehash(ctx, s, scanner, index)
 }
 
@@ -85,7 +86,7 @@ func rehash(ctx context.Context, s settings, scanner *scan.Scanner, index *scan.
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "after %d files got a new stat: %d bytes hashed of %d, ratio %.3f; %d files changed\n",
+	s.printf("after %d files got a new stat: %d bytes hashed of %d, ratio %.3f; %d files changed\n",
 		min(files, touched), result.Summary.HashedBytes, bytes, float64(result.Summary.HashedBytes)/float64(bytes), len(result.Changed))
 	return nil
 }

@@ -30,7 +30,7 @@ func measureIndex(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	if s.program == "" {
 		s.program = filepath.Join(work, "freshet")
 		build := exec.CommandContext(ctx, "go", "build", "-o", s.program, "github.com/freshet/freshet/cmd/freshet")
@@ -39,7 +39,7 @@ func measureIndex(ctx context.Context, s settings) error {
 			return fmt.Errorf("build freshet: %w", err)
 		}
 	}
-	fmt.Fprintf(s.out, "%s: %d files, %.1f MB; load %s\n", filepath.Base(s.repo), files, float64(bytes)/1e6, load())
+	s.printf("%s: %d files, %.1f MB; load %s\n", filepath.Base(s.repo), files, float64(bytes)/1e6, load())
 	var ours, theirs []process
 	for pair := range s.pairs {
 		home := filepath.Join(work, fmt.Sprintf("home%d", pair))
@@ -75,17 +75,17 @@ func report(s settings, bytes int64, ours, theirs []process) {
 				ratios = append(ratios, of(p)/of(theirs[i]))
 			}
 		}
-		fmt.Fprintf(s.out, "%-12s freshet %8.2f %s (min %.2f)", name, median(a), unit, quantile(a, 0))
+		s.printf("%-12s freshet %8.2f %s (min %.2f)", name, median(a), unit, quantile(a, 0))
 		if len(theirs) > 0 {
-			fmt.Fprintf(s.out, "   rival %8.2f %s (min %.2f)   ratio %.2f", median(b), unit, quantile(b, 0), median(ratios))
+			s.printf("   rival %8.2f %s (min %.2f)   ratio %.2f", median(b), unit, quantile(b, 0), median(ratios))
 		}
-		fmt.Fprintln(s.out)
+		s.printf("\n")
 	}
 	row("wall", func(p process) float64 { return p.wall.Seconds() }, "s")
 	row("cpu", func(p process) float64 { return p.cpu.Seconds() }, "s")
 	row("peak memory", func(p process) float64 { return float64(p.peak) / 1e6 }, "MB")
 	row("disk/source", func(p process) float64 { return float64(p.disk) / float64(bytes) }, "")
-	fmt.Fprintf(s.out, "load %s\n", load())
+	s.printf("load %s\n", load())
 }
 
 // measure runs a command to its end, then measures the directory it wrote and removes it.

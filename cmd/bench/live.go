@@ -38,7 +38,7 @@ func openLive(ctx context.Context, s settings) (*live, error) {
 	if _, err := l.call(ctx, "index", map[string]any{"path": s.repo, "wait": true}); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(s.out, "%s indexed in %.1f s; load %s\n", filepath.Base(s.repo), time.Since(started).Seconds(), load())
+	s.printf("%s indexed in %.1f s; load %s\n", filepath.Base(s.repo), time.Since(started).Seconds(), load())
 	return l, nil
 }
 
@@ -95,7 +95,7 @@ func measureEdit(ctx context.Context, s settings) error {
 		}
 		took = append(took, float64(elapsed.Microseconds())/1000)
 	}
-	fmt.Fprintf(s.out, "edit to searchable, %d rounds: p50 %.1f ms, p95 %.1f ms\n", s.rounds, median(took), quantile(took, 0.95))
+	s.printf("edit to searchable, %d rounds: p50 %.1f ms, p95 %.1f ms\n", s.rounds, median(took), quantile(took, 0.95))
 	return nil
 }
 
@@ -129,7 +129,7 @@ func measureQuery(ctx context.Context, s settings) error {
 				took = append(took, float64(time.Since(started).Microseconds())/1000)
 			}
 		}
-		fmt.Fprintf(s.out, "%-8s queries: p50 %.2f ms, p95 %.2f ms\n", mode, median(took), quantile(took, 0.95))
+		s.printf("%-8s queries: p50 %.2f ms, p95 %.2f ms\n", mode, median(took), quantile(took, 0.95))
 	}
 	return nil
 }

@@ -36,17 +36,13 @@ type settings struct {
 	out     io.Writer
 }
 
+// printf writes a line of the report. A report that nobody can read fails no measurement.
+func (s settings) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.out, format, args...)
+}
+
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == childVerb {
-		if err := chunk.ServeChild(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -55,7 +51,16 @@ func main() {
 // childVerb is the argument by which this program runs as a chunk child of itself.
 const childVerb = "chunk-child"
 
-func run(ctx context.Context, args []string) error {
+func run(args []string) error {
+	if len(args) == 1 && args[0] == childVerb {
+		return chunk.ServeChild(os.Stdin, os.Stdout)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	return measurement(ctx, args)
+}
+
+func measurement(ctx context.Context, args []string) error {
 	measures := map[string]func(context.Context, settings) error{
 		"index": measureIndex, "check": measureCheck, "edit": measureEdit, "query": measureQuery,
 	}
