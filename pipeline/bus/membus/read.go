@@ -2,6 +2,7 @@ package membus
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
 
@@ -44,11 +45,12 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, fn func(bus.Stored) err
 func (b *Bus) Follow(ctx context.Context, from uint64, fn func(bus.Stored) error) error {
 	incarnation := ""
 	for ctx.Err() == nil {
-		if err := b.enter(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		err := b.enter(ctx)
+		if errors.Is(err, bus.ErrClosed) {
 			return err
+		}
+		if err != nil {
+			continue // ctx has ended
 		}
 		if incarnation != "" && incarnation != b.incarnation {
 			from = 1
