@@ -203,7 +203,7 @@ func (s *Scanner) afterCapitals(j, last, capitals int) int {
 		return j
 	}
 	if capitals > 1 {
-		after := uint8(other)
+		after := other
 		if j+size < s.end {
 			after, _ = runeClass(s.src[j+size : s.end])
 		}

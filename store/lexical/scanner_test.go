@@ -72,7 +72,7 @@ func naiveRuns(text []byte) (runs [][]rune) {
 	var run []rune
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
-		if !(r == utf8.RuneError && size <= 1) && naiveClass(r) != other {
+		if broken := r == utf8.RuneError && size <= 1; !broken && naiveClass(r) != other {
 			run = append(run, r)
 		} else if run != nil {
 			runs = append(runs, run)
@@ -113,6 +113,7 @@ func naiveBoundary(word []rune, i int) bool {
 	for _, r := range word[:i] {
 		allUpper = allUpper && naiveClass(r) == upper
 	}
+	pluralAt := func(k int) bool { return word[k] == 's' && at(k+1) != lower }
 	plural := word[i-1] == 's' && i >= 3 && before == lower && naiveClass(word[i-2]) == upper &&
 		naiveClass(word[i-3]) == upper
 	switch {
@@ -121,9 +122,9 @@ func naiveBoundary(word []rune, i int) bool {
 	case before == lower && now == lower:
 		return false
 	case before == upper && now == lower:
-		return allUpper && i >= 2 && !(word[i] == 's' && next != lower)
+		return allUpper && i >= 2 && !pluralAt(i)
 	case allUpper && now == upper && next == lower:
-		return !(word[i+1] == 's' && at(i+2) != lower)
+		return !pluralAt(i + 1)
 	}
 	return before != now
 }
@@ -148,8 +149,12 @@ func isBlob(run []rune) bool {
 		if r >= 0x80 {
 			return false
 		}
-		if i == 0 || naiveClass(r) != naiveClass(run[i-1]) &&
-			!(naiveClass(run[i-1]) == upper && naiveClass(r) == lower) {
+		if i == 0 {
+			words++
+			continue
+		}
+		before, now := naiveClass(run[i-1]), naiveClass(r)
+		if capitalized := before == upper && now == lower; before != now && !capitalized {
 			words++
 		}
 	}
