@@ -176,7 +176,7 @@ func (e *Envelope) ExitCode() int {
 	if e.Error != nil {
 		return e.Error.Code.ExitCode()
 	}
-	if e.Verification != nil && !e.Verification.Equal && !e.Verification.Repaired {
+	if v := e.Verification; v != nil && !v.Equal && !v.Repaired {
 		return ExitDrift
 	}
 	return ExitOK

@@ -134,7 +134,7 @@ func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q s
 		}
 		q.Offset = place
 	}
-	result, err := c.Backend.Search.Search(ctx, *reading.View, q)
+	result, err := c.Search.Search(ctx, *reading.View, q)
 	if err != nil {
 		return answer{}, err
 	}

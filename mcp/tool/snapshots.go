@@ -50,12 +50,12 @@ func (c *call) switchSnapshot(ctx context.Context, b store.Codebase, p SnapshotP
 		return err
 	}
 	if p.Action != "rollback" {
-		return c.Backend.Snapshots.SetPinned(ctx, b.ID, p.Number, p.Action == "pin")
+		return c.Snapshots.SetPinned(ctx, b.ID, p.Number, p.Action == "pin")
 	}
 	if s.Level == store.LevelOpen {
 		return Errorf(CodeSnapshotNotFound, "snapshot %d is not sealed, so it cannot be served", p.Number)
 	}
-	return c.Backend.Snapshots.SetCurrent(ctx, b.ID, p.Number)
+	return c.Snapshots.SetCurrent(ctx, b.ID, p.Number)
 }
 
 // retained returns a snapshot that the store still has, or says whether there never was

@@ -152,7 +152,7 @@ func (w *World) seal(c *codebase, rebuild bool) {
 func rootOf(files map[string]store.FileEntry) merkle.Hash {
 	h := sha256.New()
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(h, "%s\x00%s\x00", path, files[path].Content)
+		h.Write(fmt.Appendf(nil, "%s\x00%s\x00", path, files[path].Content))
 	}
 	return merkle.Hash(h.Sum(nil))
 }
