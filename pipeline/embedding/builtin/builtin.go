@@ -65,13 +65,13 @@ func New() *Provider {
 // rows of a few words, so that a change of either is a change of the recipe.
 func artifact() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "sparse projection, dimension %d, row weight %d, seed %x, lexical %s, path words %d\n",
-		Dimension, rowWeight, uint64(seed), lexical.Version, pathWords)
+	h.Write(fmt.Appendf(nil, "sparse projection, dimension %d, row weight %d, seed %x, lexical %s, path words %d\n",
+		Dimension, rowWeight, uint64(seed), lexical.Version, pathWords))
 	for _, word := range []string{"server", "close", "batch"} {
 		var v [Dimension]float32
 		addRow(&v, xxhash.Sum64String(word), 1)
 		for _, x := range v {
-			fmt.Fprintf(h, "%g ", x)
+			h.Write(fmt.Appendf(nil, "%g ", x))
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -22,22 +22,7 @@ type Features struct {
 // Run checks a provider against the contract of embedding.Provider.
 func Run(t *testing.T, p embedding.Provider, f Features) {
 	t.Helper()
-	t.Run("recipe", func(t *testing.T) {
-		r := p.Recipe()
-		if r.Provider == "" || r.Model == "" || r.Normalization == "" || r.Dimension < 1 {
-			t.Errorf("recipe %+v has an empty field", r)
-		}
-		if f.Local && r.Artifact == "" {
-			t.Error("a local provider names no artifact")
-		}
-		if p.Recipe() != r {
-			t.Error("the recipe changed")
-		}
-		l := p.Limits()
-		if l.BatchTexts < 1 || l.BatchBytes < 1 || l.Concurrency < 1 {
-			t.Errorf("limits %+v: each must be at least 1", l)
-		}
-	})
+	t.Run("recipe", func(t *testing.T) { checkRecipe(t, p, f) })
 	texts := []string{
 		"func Close() error { return s.conn.Close() }", "", "\x00\xff", "batch log entries before push",
 		strings.Repeat("word other ", 5000), "ключ 名前", "batch log entries before push",
@@ -60,25 +45,7 @@ func Run(t *testing.T, p embedding.Provider, f Features) {
 			t.Errorf("similarity of like texts %.3f, of unlike texts %.3f", near, far)
 		}
 	})
-	t.Run("concurrent calls", func(t *testing.T) {
-		want := embed(t, p, texts)
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				got, err := p.Embed(context.Background(), embedding.Document, texts)
-				if err != nil {
-					t.Errorf("embed: %v", err)
-					return
-				}
-				for i := range got {
-					if !same(got[i], want[i], f.Local) {
-						t.Errorf("text %d differs", i)
-					}
-				}
-			})
-		}
-		wg.Wait()
-	})
+	t.Run("concurrent calls", func(t *testing.T) { checkConcurrent(t, p, f, texts) })
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -86,6 +53,45 @@ func Run(t *testing.T, p embedding.Provider, f Features) {
 			t.Errorf("embed after cancel: %v, want context.Canceled", err)
 		}
 	})
+}
+
+func checkRecipe(t *testing.T, p embedding.Provider, f Features) {
+	t.Helper()
+	r := p.Recipe()
+	if r.Provider == "" || r.Model == "" || r.Normalization == "" || r.Dimension < 1 {
+		t.Errorf("recipe %+v has an empty field", r)
+	}
+	if f.Local && r.Artifact == "" {
+		t.Error("a local provider names no artifact")
+	}
+	if p.Recipe() != r {
+		t.Error("the recipe changed")
+	}
+	l := p.Limits()
+	if l.BatchTexts < 1 || l.BatchBytes < 1 || l.Concurrency < 1 {
+		t.Errorf("limits %+v: each must be at least 1", l)
+	}
+}
+
+func checkConcurrent(t *testing.T, p embedding.Provider, f Features, texts []string) {
+	t.Helper()
+	want := embed(t, p, texts)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			got, err := p.Embed(t.Context(), embedding.Document, texts)
+			if err != nil {
+				t.Errorf("embed: %v", err)
+				return
+			}
+			for i := range got {
+				if !same(got[i], want[i], f.Local) {
+					t.Errorf("text %d differs", i)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func checkShape(t *testing.T, p embedding.Provider, texts []string) {
