@@ -166,7 +166,7 @@ func lettersSettled(t *testing.T, s suite) {
 	r.consume(worker("w", 1), handle)
 	r.must(r.RetryDeadLetter(t.Context(), letters[1].Letter))
 	d := await(t, got, "the message that is retried")
-	if d.Message.ID != message("a", 2).ID || string(d.Data) != string(message("a", 2).Data) || d.Sequence != 4 || d.Tries != 1 {
+	if d.ID != message("a", 2).ID || string(d.Data) != string(message("a", 2).Data) || d.Sequence != 4 || d.Tries != 1 {
 		t.Errorf("retried as %+v", d)
 	}
 	left := r.letters()
