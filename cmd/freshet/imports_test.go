@@ -140,7 +140,8 @@ func readSources(t *testing.T, root fs.FS) []sourceFile {
 func violations(files []sourceFile) []string {
 	var found []string
 	for _, file := range files {
-		if want := packageName(file.dir); file.name != want && !(file.test && file.name == want+"_test") {
+		want := packageName(file.dir)
+		if external := file.test && file.name == want+"_test"; file.name != want && !external {
 			found = append(found, file.path+": package "+file.name+", want "+want)
 		}
 		if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "manager", "types"}, file.name) {

@@ -42,8 +42,9 @@ func TestKillLoop(t *testing.T) {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			<-ended
-			killed++
+			if err := <-ended; err != nil {
+				killed++
+			}
 		}
 		timer.Stop()
 	}
