@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"errors"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -150,10 +151,10 @@ func (s *Set) verify(applied map[int64]string) error {
 }
 
 // applied reads the ledger: the checksum of each migration applied.
-func (s *Set) applied(ctx context.Context, db *sql.DB) (map[int64]string, error) {
-	applied := map[int64]string{}
+func (s *Set) applied(ctx context.Context, db *sql.DB) (applied map[int64]string, err error) {
+	applied = map[int64]string{}
 	var n int
-	err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_checksums'").Scan(&n)
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_checksums'").Scan(&n)
 	if err != nil || n == 0 {
 		return applied, err
 	}
@@ -161,20 +162,14 @@ func (s *Set) applied(ctx context.Context, db *sql.DB) (map[int64]string, error)
 	if err != nil {
 		return nil, fmt.Errorf("read checksums of migrations: %w", err)
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var version int64
 		var checksum string
 		if err := rows.Scan(&version, &checksum); err != nil {
-			return nil, fmt.Errorf("read checksums of migrations: %w", closed(rows, err))
+			return nil, fmt.Errorf("read checksums of migrations: %w", err)
 		}
 		applied[version] = checksum
 	}
-	return applied, closed(rows, rows.Err())
-}
-
-func closed(rows *sql.Rows, err error) error {
-	if e := rows.Close(); err == nil {
-		return e
-	}
-	return err
+	return applied, rows.Err()
 }

@@ -144,7 +144,7 @@ func version(t *testing.T, file string) (version int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestSQLiteDownAndUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	if err := set.Apply(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
