@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -132,6 +133,7 @@ func bounded(t *testing.T, s suite) {
 	const workers, n = 3, 12
 	var running, most atomic.Int32
 	entered, leave := make(chan struct{}, n), make(chan struct{})
+	release := sync.OnceFunc(func() { close(leave) })
 	r.consume(worker("w", workers), func(context.Context, bus.Delivery) error {
 		now := running.Add(1)
 		defer running.Add(-1)
@@ -141,12 +143,13 @@ func bounded(t *testing.T, s suite) {
 		<-leave
 		return nil
 	})
+	t.Cleanup(release)
 	r.publish(messages("a", 1, n)...)
 	for range workers {
 		await(t, entered, "as many handlers as workers")
 	}
 	nothing(t, entered, 50*time.Millisecond, "a handler more than workers")
-	close(leave)
+	release()
 	for range n - workers {
 		await(t, entered, "the other handlers")
 	}
@@ -158,18 +161,18 @@ func bounded(t *testing.T, s suite) {
 // nothingHoarded wants a second consumer to get what the first has no worker for.
 func nothingHoarded(t *testing.T, s suite) {
 	r := s.start(t)
-	entered, leave := make(chan struct{}, 1), make(chan struct{})
+	entered, leave := make(chan struct{}, 8), make(chan struct{})
 	r.publish(messages("a", 1, 5)...)
 	r.consume(worker("w", 1), func(context.Context, bus.Delivery) error {
 		entered <- struct{}{}
 		<-leave
 		return nil
 	})
+	t.Cleanup(func() { close(leave) })
 	await(t, entered, "the first handler")
 	got, handle := collect()
 	r.consume(worker("w", 1), handle)
 	wantOnce(t, got, messages("a", 2, 5))
-	close(leave)
 }
 
 // longHandler holds a message for four times AckWait: heartbeats keep it.
@@ -282,6 +285,10 @@ func survivesReopening(t *testing.T, s suite) {
 	for range 4 {
 		await(t, done, "a delivery")
 	}
+	first.until("all but one to be acknowledged", func(s bus.State) bool {
+		c := s.Consumers["w"]
+		return c.InFlight == 1 && c.Pending == 0
+	})
 	first.must(stop())
 	before := first.state()
 	first.close()

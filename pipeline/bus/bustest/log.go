@@ -3,6 +3,7 @@ package bustest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,6 +38,8 @@ func stateCounts(t *testing.T, s suite) {
 		<-leave
 		return nil
 	})
+	release := sync.OnceFunc(func() { close(leave) })
+	t.Cleanup(release)
 	await(t, entered, "a handler")
 	await(t, entered, "a handler")
 	got := r.state()
@@ -50,7 +53,7 @@ func stateCounts(t *testing.T, s suite) {
 	if got.Bytes == 0 {
 		t.Error("no bytes")
 	}
-	close(leave)
+	release()
 	r.until("all to be acknowledged", func(s bus.State) bool {
 		return s.Consumers["w"] == bus.ConsumerState{AckFloor: 5}
 	})

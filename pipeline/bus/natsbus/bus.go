@@ -85,19 +85,26 @@ func (b *Bus) open(ctx context.Context) error {
 		return err
 	}
 	b.release()
-	to, moveErr := moveAside(b.opts)
-	if moveErr != nil {
-		return errors.Join(err, moveErr)
+	return b.startAnew(ctx, damage, err)
+}
+
+// startAnew moves damaged files aside and starts without them. When that does not work
+// either, the files were not to blame: they are put back, and the first error stands.
+func (b *Bus) startAnew(ctx context.Context, damage string, cause error) error {
+	to, err := moveAside(b.opts)
+	if err != nil {
+		return errors.Join(cause, err)
 	}
-	b.opts.Log.Warn("event log is damaged; beginning anew", "reason", damage, "kept", to)
 	if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
-		return fmt.Errorf("make directory: %w", err)
+		return errors.Join(cause, putBack(b.opts, to), err)
 	}
 	if _, err := b.start(ctx); err != nil {
-		return err
+		b.release()
+		return errors.Join(cause, putBack(b.opts, to), err)
 	}
+	b.opts.Log.Warn("event log was damaged and began anew", "reason", damage, "kept", to)
 	b.report = OpenReport{Recreated: true, Reason: damage, MovedTo: to}
-	return nil
+	return dropOlder(b.opts)
 }
 
 // start runs the embedded server and attaches to it. It says when the files are to blame
@@ -162,7 +169,7 @@ func (b *Bus) attach(ctx context.Context) error {
 	return b.finishPurge(ctx)
 }
 
-// begin puts a stream in the place of the one before.
+// begin puts a stream in the place of the one before, unless it is that one.
 func (b *Bus) begin(stream jetstream.Stream) *incarnation {
 	next := &incarnation{
 		id:     stream.CachedInfo().Config.Metadata[keyIncarnation],
@@ -172,6 +179,9 @@ func (b *Bus) begin(stream jetstream.Stream) *incarnation {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.log != nil {
+		if b.log.id == next.id {
+			return b.log
+		}
 		b.log.calls.end(errReset)
 		close(b.log.over)
 	}
@@ -179,6 +189,22 @@ func (b *Bus) begin(stream jetstream.Stream) *incarnation {
 	return next
 }
 
+// verify returns errReset when the log is another one than a caller took it for, because
+// someone else made it anew, and begins with that one. Ask after making a consumer: one
+// made for the wrong incarnation is to be removed.
+func (b *Bus) verify(ctx context.Context, log *incarnation) error {
+	stream, err := b.js.Stream(ctx, b.wantedLog().Name)
+	if err != nil {
+		return fmt.Errorf("look up log: %w", err)
+	}
+	if stream.CachedInfo().Config.Metadata[keyIncarnation] == log.id {
+		return nil
+	}
+	b.begin(stream)
+	return errReset
+}
+
+// current is the incarnation that is known.
 func (b *Bus) current() *incarnation {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ func testLog(t testing.TB) *slog.Logger {
 
 func open(t testing.TB, o natsbus.Options) *natsbus.Bus {
 	t.Helper()
-	if o.Dir == "" {
+	if o.Dir == "" && o.URL == "" {
 		o.Dir = t.TempDir()
 	}
 	o.Log = testLog(t)

@@ -83,6 +83,10 @@ func (b *Bus) consumeOnce(ctx context.Context, log *incarnation, c bus.Consumer,
 	if err != nil {
 		return fmt.Errorf("make consumer %s: %w", c.Name, err)
 	}
+	if err := b.verify(ctx, log); err != nil {
+		b.dismiss(ctx, log, durable)
+		return err
+	}
 	handling, leave, err := log.calls.join(ctx)
 	if err != nil {
 		return err

@@ -135,6 +135,7 @@ func (s specimen) notice(t *testing.T, dir string) string {
 		if damage != "recreated" || state.Messages != 0 || report.Reason == "" {
 			t.Errorf("report %+v, but damage %q, state %+v", report, damage, state)
 		}
+		t.Log(report.Reason)
 		return "open"
 	}
 	if damage != "" {
@@ -320,4 +321,4 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 }
 
 // flips is how many bytes are flipped, one at a time.
-const flips = 40
+const flips = 30

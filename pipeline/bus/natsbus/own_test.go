@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -59,127 +56,6 @@ func receive[T any](t *testing.T, from <-chan T) T {
 		t.Fatal("waited too long")
 		panic("unreachable")
 	}
-}
-
-// TestOpenRefusesForeignStreams: a stream with other settings is refused by name, one of
-// ours with older settings is brought up to date.
-func TestOpenRefusesForeignStreams(t *testing.T) {
-	t.Parallel()
-	ours := func(c *jetstream.StreamConfig) {
-		c.Metadata = map[string]string{keySettings: "1", keyIncarnation: "before"}
-	}
-	for _, c := range []struct {
-		name   string
-		change func(*jetstream.StreamConfig)
-		want   string // in the error; "" means accepted
-	}{
-		{"nobody's", func(c *jetstream.StreamConfig) { c.Metadata = nil }, "not made by freshet"},
-		{"discard old", func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, "discard"},
-		{"in memory", func(c *jetstream.StreamConfig) { c.Storage, c.MaxBytes = jetstream.MemoryStorage, 1<<20 }, "storage"},
-		{"work queue", func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, "retention"},
-		{"not atomic", func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false }, "atomic publish"},
-		{"an age", func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, "max age"},
-		{"few messages", func(c *jetstream.StreamConfig) { c.MaxMsgs = 10 }, "max messages"},
-		{"one a subject", func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 }, "max messages"},
-		{"short memory", func(c *jetstream.StreamConfig) { c.Duplicates = time.Second }, "duplicate window"},
-		{"other subjects", func(c *jetstream.StreamConfig) { c.Subjects = []string{"freshet.default.>"} }, "subjects"},
-		{"no purging", func(c *jetstream.StreamConfig) { c.DenyPurge = true }, "deletion"},
-		{"newer", func(c *jetstream.StreamConfig) { c.Metadata[keySettings] = "2" }, "upgrade"},
-		{"older", func(c *jetstream.StreamConfig) {
-			c.Metadata[keySettings] = "0"
-			c.Duplicates, c.AllowAtomicPublish = time.Minute, false
-		}, ""},
-		{"older and beyond change", func(c *jetstream.StreamConfig) {
-			c.Metadata[keySettings] = "0"
-			c.Storage, c.MaxBytes = jetstream.MemoryStorage, 1<<20
-		}, "cannot be given"},
-		{"smaller", func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 20 }, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			b := openOwn(t, t.TempDir())
-			config := b.wantedLog()
-			must(t, b.js.DeleteStream(t.Context(), config.Name))
-			ours(&config)
-			c.change(&config)
-			_, err := b.js.CreateStream(t.Context(), config)
-			must(t, err)
-			stream, err := b.ensure(t.Context(), b.wantedLog())
-			if c.want != "" {
-				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), config.Name) {
-					t.Fatalf("accepted with %v, want an error that names %s and %q", err, config.Name, c.want)
-				}
-				if _, err := b.js.Stream(t.Context(), config.Name); err != nil {
-					t.Errorf("the stream was taken away: %v", err)
-				}
-				return
-			}
-			must(t, err)
-			got := stream.CachedInfo().Config
-			if differ := difference(got, b.wantedLog()); len(differ) > 0 || got.MaxBytes != 1<<30 {
-				t.Errorf("it still differs in %v, %d bytes", differ, got.MaxBytes)
-			}
-			if got.Metadata[keyIncarnation] != "before" || got.Metadata[keySettings] != "1" {
-				t.Errorf("metadata became %v", got.Metadata)
-			}
-		})
-	}
-}
-
-// TestServerSyncsAndListensOnNothing reads both back.
-func TestServerSyncsAndListensOnNothing(t *testing.T) {
-	t.Parallel()
-	b, err := Open(t.Context(), Options{Dir: t.TempDir()})
-	must(t, err)
-	defer func() { must(t, b.Close()) }()
-	if !b.embedded.srv.JetStreamConfig().SyncAlways {
-		t.Error("writes are not synced")
-	}
-	if a := b.embedded.srv.Addr(); a != nil {
-		t.Errorf("listens on %s", a)
-	}
-	if a := b.embedded.srv.MonitorAddr(); a != nil {
-		t.Errorf("monitor listens on %s", a)
-	}
-	for _, name := range []string{"tcp", "tcp6", "unix"} {
-		for _, inode := range listening(t, name) {
-			if ours(t, inode) {
-				t.Errorf("this process listens on a %s socket", name)
-			}
-		}
-	}
-}
-
-// listening gives the inodes of the sockets that listen.
-func listening(t *testing.T, family string) []string {
-	t.Helper()
-	data, err := os.ReadFile("/proc/self/net/" + family)
-	if err != nil {
-		t.Skipf("no socket table: %v", err)
-	}
-	var inodes []string
-	for line := range strings.Lines(string(data)) {
-		fields := strings.Fields(line)
-		switch {
-		case family == "unix" && len(fields) > 6 && fields[3] == "00010000":
-			inodes = append(inodes, fields[6])
-		case family != "unix" && len(fields) > 9 && fields[3] == "0A":
-			inodes = append(inodes, fields[9])
-		}
-	}
-	return inodes
-}
-
-func ours(t *testing.T, inode string) bool {
-	t.Helper()
-	links, err := filepath.Glob("/proc/self/fd/*")
-	must(t, err)
-	for _, link := range links {
-		if to, err := os.Readlink(link); err == nil && to == "socket:["+inode+"]" {
-			return true
-		}
-	}
-	return false
 }
 
 // TestVanishedConsumerIsMadeAgain deletes a consumer, and then the stream, under a running
@@ -321,30 +197,6 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 				t.Errorf("a message is missing that nobody purged: %+v", state)
 			}
 		})
-	}
-}
-
-func TestDamagedDirectoriesAreKeptTwice(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "lo*g[")
-	for range 4 {
-		b := openOwn(t, dir)
-		must(t, b.Close())
-		must(t, os.WriteFile(filepath.Join(streamsDir(dir), b.wantedLog().Name, "meta.inf"), []byte("x"), 0o600))
-		again := openOwn(t, dir)
-		report := again.Report()
-		if !report.Recreated || !strings.Contains(report.Reason, b.wantedLog().Name) {
-			t.Errorf("report %+v", report)
-		}
-		if _, err := os.Stat(report.MovedTo); err != nil {
-			t.Errorf("the damaged log is not kept: %v", err)
-		}
-		must(t, again.Close())
-	}
-	entries, err := os.ReadDir(filepath.Dir(dir))
-	must(t, err)
-	if len(entries) != 3 {
-		t.Errorf("kept %v, want the log and 2 damaged ones", entries)
 	}
 }
 

@@ -35,6 +35,9 @@ func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerCo
 		return from, err
 	}
 	defer b.dismiss(ctx, log, consumer)
+	if err := b.verify(ctx, log); err != nil {
+		return from, err
+	}
 	if to != 0 && consumer.CachedInfo().NumPending == 0 {
 		return from, nil
 	}
@@ -72,12 +75,13 @@ func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerCo
 	}
 }
 
-// dismiss removes a scan's consumer. Failing that, the server does it after scanLinger.
+// dismiss removes a consumer. Failing that, the server removes one of a scan after
+// scanLinger.
 func (b *Bus) dismiss(ctx context.Context, log *incarnation, consumer jetstream.Consumer) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := log.stream.DeleteConsumer(ctx, consumer.CachedInfo().Name); err != nil {
-		b.opts.Log.Debug("dismiss scan", "error", err)
+		b.opts.Log.Debug("dismiss consumer", "error", err)
 	}
 }
 

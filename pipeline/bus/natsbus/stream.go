@@ -113,16 +113,38 @@ func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 	return stream, nil
 }
 
+// createTries is how often a stream is made until it is empty.
+const createTries = 20
+
+// create makes a stream and makes sure that it is empty: the server removes the files of a
+// deleted stream in the background, and may take what is still there for the new one's.
 func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstream.Stream, error) {
-	wanted.Metadata = map[string]string{
-		keySettings:    strconv.Itoa(settings),
-		keyIncarnation: strings.ToLower(rand.Text()),
+	for tries := 1; ; tries++ {
+		wanted.Metadata = map[string]string{
+			keySettings:    strconv.Itoa(settings),
+			keyIncarnation: strings.ToLower(rand.Text()),
+		}
+		stream, err := b.js.CreateStream(ctx, wanted)
+		if err != nil {
+			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
+		}
+		if stream.CachedInfo().State.LastSeq == 0 {
+			return stream, nil
+		}
+		if err := b.js.DeleteStream(ctx, wanted.Name); err != nil {
+			return nil, fmt.Errorf("delete stream %s, which is not empty: %w", wanted.Name, err)
+		}
+		if tries == createTries {
+			return nil, fmt.Errorf("create stream %s: what was deleted comes back", wanted.Name)
+		}
+		timer := time.NewTimer(bus.MinDelay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, ctx.Err())
+		case <-timer.C:
+		}
 	}
-	stream, err := b.js.CreateStream(ctx, wanted)
-	if err != nil {
-		return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
-	}
-	return stream, nil
 }
 
 // difference names the settings in which a stream differs from what is wanted, apart from
