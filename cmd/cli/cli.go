@@ -126,6 +126,17 @@ func (r *run) root() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !r.json {
+			help(cmd, args)
+			return
+		}
+		var text strings.Builder
+		cmd.SetOut(&text)
+		help(cmd, args)
+		r.print(tool.Succeeded(tool.Report{Usage: text.String()}))
+	})
 	root.PersistentFlags().BoolVar(&r.json, "json", r.json, "print one JSON value on stdout and nothing else")
 	root.PersistentFlags().StringVar(&r.Home, "home", r.Home, "data directory")
 	root.AddCommand(r.searchVerb(), r.readVerb(), r.statusVerb(), r.whyVerb())

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:  "testdata/script",
+		Cmds: commands(),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("FRESHET_HOME", filepath.Join(env.WorkDir, ".data"))
 			env.Setenv("HOME", env.WorkDir)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/history"
@@ -55,7 +53,7 @@ func (c canonist) Verify(ctx context.Context, id store.CodebaseID, repair bool) 
 	}
 	seen, err := synchronizer.Check(ctx)
 	if err != nil {
-		return tool.Verification{}, err
+		return tool.Verification{}, rootError(id, err)
 	}
 	if err := c.settle(ctx, id, synchronizer, seen); err != nil {
 		return tool.Verification{}, err
@@ -165,14 +163,4 @@ func (c canonist) Replay(ctx context.Context, r tool.Replaying) (digests []tool.
 		})
 	}
 	return digests, nil
-}
-
-// benchDirectory makes a directory for a store that is thrown away, inside the data
-// directory, where there is room for an index.
-func benchDirectory(home string) (string, error) {
-	dir, err := os.MkdirTemp(home, "rebuild-")
-	if err != nil {
-		return "", err
-	}
-	return filepath.Clean(dir), nil
 }

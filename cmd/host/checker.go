@@ -32,7 +32,7 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 		if ctx.Err() != nil || errors.Is(err, merklesync.ErrEnded) {
 			return tool.Reading{}, err
 		}
-		verdict.State, verdict.Reason = search.Unknown, err.Error()
+		verdict.State, verdict.Reason = search.Unknown, adviseRoot(id, err).Error()
 		verdict.CheckTook = c.opts.Now().Sub(started)
 		return c.reading(ctx, id, verdict)
 	}
@@ -47,7 +47,12 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 	if o.MinToken != nil && (o.MinToken.Epoch != c.store.Epoch() || o.MinToken.Codebase != id) {
 		verdict.State, verdict.Reason = search.Unknown, "the token was given by another index"
 	}
-	return c.reading(ctx, id, verdict)
+	reading, err := c.reading(ctx, id, verdict)
+	proven := verdict.State == search.Current || verdict.State == search.CaughtUp
+	if err == nil && proven && len(reading.Verdict.Requires) == 0 {
+		err = runner(c).note(ctx, id, nil) // whatever failed before is made good
+	}
+	return reading, err
 }
 
 // catchUp waits until the served snapshot has the tree that the check saw, and is no older

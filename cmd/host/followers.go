@@ -35,7 +35,7 @@ func (h *Host) follow(id store.CodebaseID) (*merklesync.Synchronizer, error) {
 	}
 	ctx, stop := context.WithCancel(h.workCtx)
 	f := &follower{stop: stop, done: make(chan struct{}), sync: merklesync.New(h.store, id, merklesync.Options{
-		Outbox: h.pipeline.Outbox, Recipe: h.recipe, Observer: h.ops, Audit: audit,
+		Outbox: announcer{h}, Recipe: h.recipe, Observer: h.ops, Audit: audit,
 		Scan: scan.Options{Log: h.opts.Log}, Now: h.opts.Now, Log: h.opts.Log,
 	})}
 	h.followers[id] = f
@@ -90,3 +90,19 @@ func (h *Host) settle(ctx context.Context, id store.CodebaseID, sync *merklesync
 		}
 	}
 }
+
+// announcer flushes the outbox for a synchronizer. Events that could not be published are
+// published later; what kept them is noted with the operations that wait for them.
+type announcer struct{ *Host }
+
+// Flush publishes what the outbox holds.
+func (a announcer) Flush(ctx context.Context) error {
+	err := a.pipeline.Outbox.Flush(ctx)
+	if err != nil && ctx.Err() == nil {
+		a.trouble(err)
+	}
+	return err
+}
+
+// trouble notes an error of the chain with the operations that run.
+func (h *Host) trouble(err error) { h.ops.trouble(adviseRoom(h.opts.Home, err)) }

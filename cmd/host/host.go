@@ -88,18 +88,26 @@ func Open(ctx context.Context, opts Options) (*Host, error) {
 	h.ops = newOperations(h.hub, h.opts.Now)
 	var err error
 	if h.lock, err = lockDirectory(h.opts.Home); err != nil {
-		return nil, err
+		return nil, adviseHome(h.opts.Home, err)
 	}
-	if err := h.open(ctx); err != nil {
-		return nil, errors.Join(err, h.release())
-	}
-	if _, err := h.pipeline.Reconciler.Heal(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("heal the event log: %w", err), h.release())
-	}
-	if err := h.start(); err != nil {
-		return nil, errors.Join(err, h.release())
+	if err := h.begin(ctx); err != nil {
+		return nil, adviseHome(h.opts.Home, errors.Join(err, h.release()))
 	}
 	return h, nil
+}
+
+// begin opens what the data directory holds, heals the log and starts the workers.
+func (h *Host) begin(ctx context.Context) error {
+	if err := sweep(h.opts.Home); err != nil {
+		return err
+	}
+	if err := h.open(ctx); err != nil {
+		return err
+	}
+	if _, err := h.pipeline.Reconciler.Heal(ctx); err != nil {
+		return fmt.Errorf("heal the event log: %w", err)
+	}
+	return h.start()
 }
 
 // open opens what the data directory holds and makes the parts.
@@ -121,7 +129,7 @@ func (h *Host) open(ctx context.Context) error {
 	h.engine = search.New(h.store, h.provider, search.Options{})
 	h.pipeline = pipeline.New(pipeline.Parts{
 		Store: h.store, Bus: h.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
-		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnTrouble: h.ops.trouble,
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnTrouble: h.trouble,
 		Reconcile: h.opts.Reconcile, Now: h.opts.Now, Log: h.opts.Log,
 	})
 	h.backend = h.newBackend()

@@ -157,7 +157,7 @@ const maxEvents = 20
 
 // Why tells the story of one path.
 func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (tool.WhyReport, error) {
-	report := tool.WhyReport{Path: merkle.QuotePath(path), Steps: []tool.WhyStep{}, Events: []tool.LogEvent{}}
+	report := tool.WhyReport{Path: path, Steps: []tool.WhyStep{}, Events: []tool.LogEvent{}}
 	codebase, err := i.store.Codebase(ctx, id)
 	if err != nil {
 		return report, err
@@ -174,12 +174,13 @@ func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (t
 	if err := i.processed(ctx, codebase, path, &report, step); err != nil {
 		return report, err
 	}
+	quoted := merkle.QuotePath(path)
 	err = i.bus.Read(ctx, 1, 0, func(m bus.Stored) error {
 		if m.Codebase != id {
 			return nil
 		}
 		e, err := event.Decode(m.Data)
-		if err == nil && names(e, report.Path) {
+		if err == nil && names(e, quoted) {
 			told := logEvent(m)
 			told.Summary = mention(e, report.Path, told.Summary)
 			report.Events = append(report.Events, told)

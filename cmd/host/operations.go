@@ -71,6 +71,7 @@ func (o *operations) end(op *operation, err error) {
 	if op.fatal != nil {
 		err = op.fatal
 	}
+	err = adviseFull(err)
 	switch {
 	case err == nil:
 		op.report.Phase = tool.PhaseDone

@@ -38,7 +38,7 @@ func (r registry) Register(ctx context.Context, root string) (store.Codebase, er
 	}
 	identity, err := scan.Identity(resolved)
 	if err != nil {
-		return store.Codebase{}, tool.Errorf(tool.CodePathNotFound, "%s: %w", merkle.QuotePath(root), err)
+		return store.Codebase{}, tool.Errorf(tool.CodePathNotFound, "%s cannot be indexed: %w; name a directory that may be read", merkle.QuotePath(root), err)
 	}
 	codebases, err := r.store.Codebases(ctx)
 	if err != nil {

@@ -54,7 +54,7 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 		seen, err = s.Check(ctx)
 	}
 	if err != nil {
-		return err
+		return adviseRoot(id, err)
 	}
 	if err := r.resumed(ctx, id); err != nil {
 		return err

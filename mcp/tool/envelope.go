@@ -80,6 +80,7 @@ type Report struct {
 	DeadLetters *[]DeadLetter     `json:"dead_letters,omitempty"`
 	Settled     *int              `json:"settled,omitempty"`
 	Build       *Build            `json:"build,omitempty"`
+	Usage       string            `json:"usage,omitempty"` // what help prints
 	*Verification
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
 )
 
 // Code names an error for programs.
@@ -105,7 +106,7 @@ func Invalid(field, message string, allowed ...string) *Error {
 }
 
 // AsError turns any error into an *Error: one that is in its chain, the code that belongs
-// to a sentinel of package store, or CodeInternal.
+// to a sentinel of package store or to a refused query, or CodeInternal.
 func AsError(err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -116,6 +117,10 @@ func AsError(err error) *Error {
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return Errorf(CodeStaleTimeout, "the time allowed for the call ran out").causedBy(err)
+	}
+	var bad *search.BadQuery
+	if errors.As(err, &bad) {
+		return Invalid(bad.Field, bad.Message, bad.Allowed...).causedBy(err)
 	}
 	for _, known := range storeErrors() {
 		if errors.Is(err, known.sentinel) {

@@ -61,8 +61,17 @@ func (c *call) check(ctx context.Context, b store.Codebase, o CheckOptions) (Rea
 		b.Current = reading.View.Snapshot.Number
 		c.env.Codebase.Ref = reading.View.Snapshot.Ref
 	}
+	if proven(reading) {
+		b.Failure = "" // whatever failed before is made good
+	}
 	c.env.State = stateOf(b, reading.Running, len(reading.Verdict.Requires) > 0)
 	return reading, nil
+}
+
+// proven reports whether the served snapshot is the tree's under the recipe in force.
+func proven(r Reading) bool {
+	current := r.Verdict.State == search.Current || r.Verdict.State == search.CaughtUp
+	return current && len(r.Verdict.Requires) == 0
 }
 
 func freshnessOf(r Reading) Freshness {
@@ -131,6 +140,9 @@ func (c *call) admit(b store.Codebase, r Reading, o CheckOptions, mode search.Mo
 	default:
 		if o.Mode == ModeStrict {
 			return stale(b, r)
+		}
+		if r.Verdict.State == search.Unknown && r.Verdict.Reason != "" {
+			c.warn("not_proven", r.Verdict.Reason)
 		}
 		c.partial()
 	}

@@ -149,11 +149,11 @@ func (r *reader) path(ctx context.Context, written string, start, end int) (Hit,
 func (r *reader) show(ctx context.Context, path string, file LiveFile, start, end int) (Hit, error) {
 	if file.LeftOut == store.LeftOutSecret || (file.LeftOut != "" && file.Data == nil) {
 		return Hit{}, Errorf(CodePermissionDenied, "%s is not shown: %s", merkle.QuotePath(path), file.LeftOut).
-			Detail("reason", file.LeftOut)
+			Detail("reason", file.LeftOut).Next(whyStep(path))
 	}
 	if bytes.IndexByte(file.Data, 0) >= 0 {
 		return Hit{}, Errorf(CodePermissionDenied, "%s is not shown: binary", merkle.QuotePath(path)).
-			Detail("reason", store.LeftOutBinary)
+			Detail("reason", store.LeftOutBinary).Next(whyStep(path))
 	}
 	state, err := r.indexState(ctx, path, file.Hash)
 	if err != nil {

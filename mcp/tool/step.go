@@ -1,5 +1,7 @@
 package tool
 
+import "github.com/freshet/freshet/sync/merkle"
+
 // The tools that next steps name. ToolCommandLine stands for the operator's verbs, which
 // have no tool.
 const (
@@ -25,4 +27,8 @@ func statusStep(codebase, why string) NextStep {
 
 func listStep(why string) NextStep {
 	return NextStep{ToolList, map[string]any{"view": "list"}, why}
+}
+
+func whyStep(path string) NextStep {
+	return commandStep("freshet why -- "+shellWord(merkle.QuotePath(path)), "tells by which rule the path is left out")
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/freshet/freshet/store"
 )
 
-// ErrCorrupt is wrapped by every error of Open.
-var ErrCorrupt = errors.New("segment is corrupt")
+// ErrCorrupt is wrapped by every error of Open. It wraps store.ErrCorrupt.
+var ErrCorrupt = fmt.Errorf("segment does not hold together: %w", store.ErrCorrupt)
 
 // ErrTooLarge is returned by Finish when a section outgrows its 32-bit offsets: the files
 // must be divided over several segments.

@@ -14,8 +14,20 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// advice is what to do about a damaged store.
-const advice = "run `freshet verify --repair`, or move the directory away and index again"
+// What to do about a damaged store: about one that is open, and about one that cannot be
+// opened any more.
+const (
+	repairAdvice = "run `freshet verify --repair`"
+	asideAdvice  = "move the store aside and index again"
+)
+
+// advice is what to do about the damage that was just met.
+func (s *Store) advice() string {
+	if s.mapped.open == nil { // Open makes it last
+		return asideAdvice
+	}
+	return repairAdvice
+}
 
 // fault gives an error of the driver or the file system the meaning that callers branch
 // on. It returns any other error, and nil, as it is.
@@ -24,16 +36,16 @@ func (s *Store) fault(err error) error {
 		return err
 	}
 	if errors.Is(err, store.ErrCorrupt) {
-		if strings.Contains(err.Error(), advice) {
+		if text := err.Error(); strings.Contains(text, repairAdvice) || strings.Contains(text, asideAdvice) {
 			return err
 		}
-		return fmt.Errorf("%s: %w; %s", s.file(), err, advice)
+		return fmt.Errorf("%s: %w; %s", s.file(), err, s.advice())
 	}
 	var e *sqlite.Error
 	if errors.As(err, &e) {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-			return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, advice)
+			return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, s.advice())
 		case sqlite3.SQLITE_FULL:
 			return fmt.Errorf("%s: %w: %w", s.file(), store.ErrDiskFull, err)
 		case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:

@@ -101,8 +101,16 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-// create gives an empty database the properties that cannot be changed later.
+// create gives an empty database the properties that cannot be changed later. Segments
+// beside it say that it was not always empty.
 func (s *Store) create() error {
+	segments, err := os.ReadDir(filepath.Join(s.dir, segmentDir))
+	if err != nil {
+		return err
+	}
+	if len(segments) > 0 {
+		return fmt.Errorf("the database is empty and %d segments stand beside it: %w", len(segments), store.ErrCorrupt)
+	}
 	db, err := sql.Open("sqlite", s.dsn(""))
 	if err != nil {
 		return err

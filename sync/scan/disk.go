@@ -62,7 +62,7 @@ func openAt(dir int, name string, flags int) (fd int, err error) {
 
 // openRoot opens the directory of a tree.
 func openRoot(path string) (int, error) {
-	return openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	return openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW)
 }
 
 // openBeneath opens a directory below root. No component may be a link, so that it cannot

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// adviseRoot says what to do about a root that cannot be scanned. Its index is kept: files
+// that cannot be reached were not deleted.
+func adviseRoot(id store.CodebaseID, err error) error {
+	switch {
+	case errors.Is(err, scan.ErrRootVanished), errors.Is(err, scan.ErrRootEmptied):
+		return fmt.Errorf("%w; the index is kept: put the directory back, or give the index up with `freshet clear %s`", err, id)
+	case errors.Is(err, scan.ErrRootUnreadable):
+		return fmt.Errorf("%w; the index is kept: give this user the right to read the directory", err)
+	}
+	return err
+}
+
+// rootError is adviseRoot for a verb that ends with it.
+func rootError(id store.CodebaseID, err error) error {
+	advised := adviseRoot(id, err)
+	switch {
+	case errors.Is(err, scan.ErrRootVanished), errors.Is(err, scan.ErrRootEmptied):
+		return tool.Errorf(tool.CodePathNotFound, "%w", advised)
+	case errors.Is(err, scan.ErrRootUnreadable):
+		return tool.Errorf(tool.CodePermissionDenied, "%w", advised)
+	}
+	return advised
+}
+
+// adviseHome says what to do about a data directory that cannot be opened.
+func adviseHome(home string, err error) error {
+	var known *tool.Error
+	switch {
+	case err == nil, errors.Is(err, errHeld), errors.As(err, &known),
+		errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrMigrationModified):
+		return err
+	}
+	e := tool.Errorf(tool.CodeStoreUnavailable, "data directory %s: %w", home, err)
+	e.Retryable = false
+	if errors.Is(err, store.ErrDiskFull) || full(home) {
+		return e.Next(command("df -h "+home, "shows the disk that is full; free some space and run the same command again, or choose another --home"))
+	}
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum) {
+		damaged := filepath.Join(home, storeName)
+		return e.Next(command("mv "+damaged+" "+damaged+".damaged", "sets the damaged store aside; the files of the codebases are not touched")).
+			Next(command("freshet index", "makes the index again, in each codebase"))
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return e.Next(command("ls -ld "+home, "shows whose the directory is; give this user the right to write to it, or choose another --home"))
+	}
+	return e.Next(command("ls -la "+home, "shows what stands in the way; move it aside, or choose another --home"))
+}
+
+func command(line, why string) tool.NextStep {
+	return tool.NextStep{Tool: tool.ToolCommandLine, Arguments: map[string]any{"command": line}, Why: why}
+}
+
+// room is how much a data directory must be able to take: less is a full disk.
+const room = 256 << 10
+
+// adviseRoom gives an error the meaning of a full disk when the data directory has no
+// room: the event log does not say why it could not write.
+func adviseRoom(home string, err error) error {
+	if err == nil || errors.Is(err, store.ErrDiskFull) || !full(home) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrDiskFull, err)
+}
+
+// adviseFull says what to do about a full disk, to an operation that ended with it.
+func adviseFull(err error) error {
+	if errors.Is(err, store.ErrDiskFull) {
+		return fmt.Errorf("%w; what was done is kept: free some space and run the same command again", err)
+	}
+	return err
+}
+
+// full tries whether a directory takes another file of the size of room.
+func full(dir string) bool {
+	probe, err := os.CreateTemp(dir, probePrefix)
+	if err == nil {
+		_, err = probe.Write(make([]byte, room))
+		err = errors.Join(err, probe.Close(), os.Remove(probe.Name()))
+	}
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

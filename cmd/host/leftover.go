@@ -1,0 +1,40 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The beginnings of the names of what a process leaves behind when it is killed.
+const (
+	benchPrefix = "rebuild-"
+	probePrefix = "probe-"
+)
+
+// benchDirectory makes a directory for a store that is thrown away, inside the data
+// directory, where there is room for an index.
+func benchDirectory(home string) (string, error) {
+	dir, err := os.MkdirTemp(home, benchPrefix)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Clean(dir), nil
+}
+
+// sweep removes what killed processes left in a data directory. The caller holds the lock.
+func sweep(home string) error {
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return fmt.Errorf("list data directory: %w", err)
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, benchPrefix) || strings.HasPrefix(name, probePrefix) {
+			if err := os.RemoveAll(filepath.Join(home, name)); err != nil {
+				return fmt.Errorf("remove what a killed process left: %w", err)
+			}
+		}
+	}
+	return nil
+}
