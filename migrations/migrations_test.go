@@ -1,4 +1,4 @@
-package migrations
+package migrations_test
 
 import (
 	"context"
@@ -16,9 +16,10 @@ import (
 	"testing/fstest"
 
 	"go.uber.org/goleak"
-	"modernc.org/sqlite"
 
+	"github.com/freshet/freshet/migrations"
 	"github.com/freshet/freshet/store"
+	_ "github.com/freshet/freshet/store/sqlitestore" // links the engine
 )
 
 const (
@@ -68,30 +69,68 @@ func childMigrates() {
 			}
 		}
 	})
-	if err := apply(context.Background(), os.Getenv(fileEnv), steps()); err != nil {
+	if err := apply(context.Background(), "dying", os.Getenv(fileEnv), steps()); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
+// register makes "dying" the engine with a function die(), which calls fn.
 func register(fn func()) {
-	sqlite.MustRegisterScalarFunction("die", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
-		fn()
-		return int64(0), nil
-	})
+	db, err := sql.Open("sqlite", "")
+	if err != nil {
+		panic(err)
+	}
+	sql.Register("dying", dyingDriver{db.Driver(), fn})
 }
 
-func connect(file string) (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+file+"?_journal_mode=WAL&_txlock=immediate")
+type dyingDriver struct {
+	driver.Driver
+	die func()
 }
 
-func apply(ctx context.Context, file string, files fstest.MapFS) error {
-	set, err := NewSet(files)
+// Open opens a database of the engine.
+func (d dyingDriver) Open(name string) (driver.Conn, error) {
+	conn, err := d.Driver.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return dyingConn{conn.(engineConn), d.die}, nil
+}
+
+type engineConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+type dyingConn struct {
+	engineConn
+	die func()
+}
+
+// ExecContext runs a statement, or calls die.
+func (c dyingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if strings.Contains(query, "SELECT die()") {
+		c.die()
+		return driver.ResultNoRows, nil
+	}
+	return c.engineConn.ExecContext(ctx, query, args)
+}
+
+func connect(engine, file string) (*sql.DB, error) {
+	return sql.Open(engine, "file:"+file+"?_journal_mode=WAL&_txlock=immediate")
+}
+
+func apply(ctx context.Context, engine, file string, files fstest.MapFS) error {
+	set, err := migrations.NewSet(files)
 	if err != nil {
 		return err
 	}
-	db, err := connect(file)
+	db, err := connect(engine, file)
 	if err != nil {
 		return err
 	}
@@ -140,7 +179,7 @@ func TestKilledAtEachStep(t *testing.T) {
 
 func version(t *testing.T, file string) (version int64) {
 	t.Helper()
-	db, err := connect(file)
+	db, err := connect("sqlite", file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +215,7 @@ func TestApply(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "x.db")
-			if err := apply(t.Context(), file, quiet()); err != nil {
+			if err := apply(t.Context(), "sqlite", file, quiet()); err != nil {
 				t.Fatal(err)
 			}
 			before, err := os.ReadFile(file)
@@ -185,7 +224,7 @@ func TestApply(t *testing.T) {
 			}
 			files := quiet()
 			tt.change(files)
-			if err := apply(t.Context(), file, files); !errors.Is(err, tt.want) {
+			if err := apply(t.Context(), "sqlite", file, files); !errors.Is(err, tt.want) {
 				t.Fatalf("error is %v, want %v", err, tt.want)
 			}
 			after, err := os.ReadFile(file)
@@ -201,12 +240,12 @@ func TestApply(t *testing.T) {
 
 func TestSQLiteDownAndUp(t *testing.T) {
 	t.Parallel()
-	set, err := SQLite()
+	set, err := migrations.SQLite()
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "x.db")
-	db, err := connect(file)
+	db, err := connect("sqlite", file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +254,7 @@ func TestSQLiteDownAndUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	schema := tables(t, db)
-	for range set.migrations {
+	for version(t, file) > 0 {
 		if err := set.Down(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +285,7 @@ func tables(t *testing.T, db *sql.DB) string {
 func TestNewSetRefusesNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"store.sql", "0_zero.sql", "-1_minus.sql"} {
-		if _, err := NewSet(fstest.MapFS{name: {}}); err == nil {
+		if _, err := migrations.NewSet(fstest.MapFS{name: {}}); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
