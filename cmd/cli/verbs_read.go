@@ -28,6 +28,9 @@ func (r *run) searchVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.Query, p.Freshness, p.MaxTokens = strings.Join(args, " "), tool.Mode(freshness), unbounded
 			p.MaxWaitMs = int(wait.Milliseconds())
+			if wait >= 0 && p.MaxWaitMs == 0 {
+				p.MaxWaitMs = 1 // 0 would be the default
+			}
 			p.Scope = tool.Scope{CWD: r.Dir}
 			if codebase != "" {
 				p.Codebase = r.codebase(codebase)

@@ -43,6 +43,11 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 	if verdict.State == search.Behind {
 		verdict.Pending, verdict.PendingCount = seen.Changes, seen.ChangeCount
 		verdict.Reason = "these changes are not searchable yet"
+		if back, err := c.rolledBack(ctx, id); err != nil {
+			return tool.Reading{}, err
+		} else if back {
+			verdict.Reason = "an older snapshot is served since a rollback; `freshet sync` serves the tree again"
+		}
 	}
 	if o.MinToken != nil && (o.MinToken.Epoch != c.store.Epoch() || o.MinToken.Codebase != id) {
 		verdict.State, verdict.Reason = search.Unknown, "the token was given by another index"
@@ -74,6 +79,9 @@ func (c checker) catchUp(ctx context.Context, id store.CodebaseID, seen merklesy
 		if o.MaxWait < 0 {
 			return search.Behind, nil
 		}
+		if back, err := c.rolledBack(ctx, id); err != nil || back {
+			return search.Behind, err
+		}
 		state = search.CaughtUp
 		c.pipeline.Sealer.Want(id)
 		select {
@@ -84,6 +92,16 @@ func (c checker) catchUp(ctx context.Context, id store.CodebaseID, seen merklesy
 			return "", ctx.Err()
 		}
 	}
+}
+
+// rolledBack reports whether an older snapshot is served although the newest is sealed.
+func (h *Host) rolledBack(ctx context.Context, id store.CodebaseID) (bool, error) {
+	codebase, err := h.store.Codebase(ctx, id)
+	if err != nil || codebase.Current == 0 || codebase.Current == codebase.Latest {
+		return false, err
+	}
+	latest, err := h.store.Snapshot(ctx, id, codebase.Latest)
+	return latest.Level == store.LevelFull, err
 }
 
 // served returns the snapshot that is current, or ErrNoSnapshot.

@@ -62,10 +62,26 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 	if err := r.settle(ctx, id, s, seen); err != nil {
 		return err
 	}
+	if err := r.forward(ctx, id); err != nil {
+		return err
+	}
 	if _, err := r.pipeline.Sealer.Compact(ctx, id); err != nil {
 		r.opts.Log.Warn("compact", "codebase", id, "error", err)
 	}
 	return r.tidy(ctx)
+}
+
+// forward serves the newest snapshot again after a rollback. The caller has settled it.
+func (r runner) forward(ctx context.Context, id store.CodebaseID) error {
+	codebase, err := r.store.Codebase(ctx, id)
+	if err != nil || codebase.Current == codebase.Latest {
+		return err
+	}
+	if err := r.store.SetCurrent(ctx, id, codebase.Latest); err != nil {
+		return fmt.Errorf("serve snapshot %d again: %w", codebase.Latest, err)
+	}
+	r.hub.notify(id)
+	return nil
 }
 
 // resumed tells the operation of work that was opened before it began: by an operation

@@ -146,5 +146,6 @@ func (c *call) clear(ctx context.Context, p ClearParams) error {
 		return err
 	}
 	c.env.State = StateNotFound
+	c.warn("cleared", "the index of "+b.Name+" is cleared; its files were not touched")
 	return nil
 }

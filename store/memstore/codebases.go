@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/freshet/freshet/store"
 )
@@ -90,7 +91,23 @@ func (s *Store) SetFailure(ctx context.Context, id store.CodebaseID, reason stri
 // Clear removes a codebase. Its committed events stay in the outbox.
 func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
 	return s.write(ctx, func() error {
+		if b := s.codebases[id]; b != nil {
+			s.age(b)
+		}
 		delete(s.codebases, id)
 		return nil
 	})
+}
+
+// age ends the grace of the contents and segments that a codebase names.
+func (s *Store) age(b *codebase) {
+	for _, n := range b.snapshots {
+		s.superseded(n.segments, nil)
+		for _, f := range n.files {
+			if held, ok := s.contents[f.Content]; ok {
+				held.at = time.Time{}
+				s.contents[f.Content] = held
+			}
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // codebase is a row of the table of codebases.
@@ -163,6 +164,9 @@ func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
 		if err != nil || !found {
 			return err
 		}
+		if err := c.age(id); err != nil {
+			return err
+		}
 		for _, table := range []string{"snapshots", "manifest", "stats", "failures"} {
 			if err := c.exec("DELETE FROM "+table+" WHERE codebase = ?", key); err != nil {
 				return fmt.Errorf("clear %s of codebase %s: %w", table, id, err)
@@ -170,4 +174,36 @@ func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
 		}
 		return c.exec("DELETE FROM codebases WHERE key = ?", key)
 	})
+}
+
+// age ends the grace of the contents and segments that a codebase names.
+func (c *session) age(id store.CodebaseID) error {
+	b, err := c.codebase(id)
+	if err != nil {
+		return err
+	}
+	snapshots, err := c.snapshots(b)
+	if err != nil {
+		return err
+	}
+	for _, n := range snapshots {
+		if err := c.superseded(n.segments, nil); err != nil {
+			return err
+		}
+	}
+	contents := map[merkle.Hash]bool{}
+	err = c.eachFile(b, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND length(body) > ?", []any{b.key, sumSize},
+		func(f store.FileEntry) error {
+			contents[f.Content] = true
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("read manifests of codebase %s: %w", id, err)
+	}
+	for h := range contents {
+		if err := c.exec("UPDATE contents SET put_at = 0 WHERE hash = ?", h[:]); err != nil {
+			return fmt.Errorf("age content %s: %w", h.Short(), err)
+		}
+	}
+	return nil
 }

@@ -27,12 +27,12 @@ const (
 )
 
 // Parameters of the writing and of the reading connections. cell_size_check finds some
-// damage early.
+// damage early; secure_delete keeps nothing of a row that is gone.
 const (
 	writerParameters = "_journal_mode=WAL&_pragma=synchronous(FULL)&_pragma=cache_size(-32768)" +
 		"&_pragma=wal_autocheckpoint(2048)&_pragma=journal_size_limit(67108864)&"
 	readerParameters = "_query_only=1&_pragma=cache_size(-8192)&"
-	allParameters    = "_busy_timeout=10000&_pragma=temp_store(MEMORY)&_pragma=cell_size_check(1)&_pragma=trusted_schema(0)" +
+	allParameters    = "_busy_timeout=10000&_pragma=temp_store(MEMORY)&_pragma=cell_size_check(1)&_pragma=secure_delete(FAST)&_pragma=trusted_schema(0)" +
 		"&_txlock=immediate&_dqs=0"
 )
 

@@ -136,6 +136,22 @@ func testCollectSharedContents(t *testing.T, e *env) {
 	e.same("held", e.held("shared"), nil)
 }
 
+func testCollectCleared(_ *testing.T, e *env) {
+	a, b := e.register("a"), e.register("b")
+	first := e.open(a, edit{put: map[string]string{"x": "shared", "y": "a only"}})
+	e.seal(a, first.Number, e.segment(a, 1, "of a"))
+	e.step(a, edit{put: map[string]string{"y": "a later"}})
+	e.step(b, edit{put: map[string]string{"z": "shared"}})
+	e.segment(b, 1, "being built")
+	e.ok(e.s.PutContents(e.ctx, []store.Content{content("being scanned")}))
+	e.ok(e.s.Clear(e.ctx, a))
+	got := e.collect(store.Retention{})
+	e.same("contents at once", got.Contents, 2)
+	e.same("segments at once", got.Segments, 1)
+	all := []string{"shared", "a only", "a later", "being scanned"}
+	e.same("held", e.held(all...), []string{"shared", "being scanned"})
+}
+
 func testCollectVectors(t *testing.T, e *env) {
 	id := e.register("a")
 	e.step(id, edit{put: map[string]string{"x": "ab"}})

@@ -119,6 +119,7 @@ func collections() []check {
 		{"CollectReachability", testCollectReachability},
 		{"CollectGrace", testCollectGrace},
 		{"CollectSharedContents", testCollectSharedContents},
+		{"CollectCleared", testCollectCleared},
 		{"CollectVectors", testCollectVectors},
 		{"CollectKeepsDelta", testCollectKeepsDelta},
 		{"CollectDryRun", testCollectDryRun},
