@@ -25,6 +25,7 @@ type Bus struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	dead     jetstream.Stream
+	packer   packer
 
 	calls     circle     // every call of a method
 	reshaping sync.Mutex // held by who changes or inspects the log as a whole
@@ -55,6 +56,9 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}
 	b := &Bus{opts: o, obsolete: map[string]uint64{}}
+	if b.packer, err = newPacker(); err != nil {
+		return nil, fmt.Errorf("open event log: %w", err)
+	}
 	if err := b.open(ctx); err != nil {
 		b.release()
 		return nil, fmt.Errorf("open event log: %w", err)

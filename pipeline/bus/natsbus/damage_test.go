@@ -67,8 +67,9 @@ func publishBatch(t testing.TB, b bus.Bus, id store.CodebaseID, from, n, size in
 	batch := make([]bus.Message, n)
 	for i := range batch {
 		data := make([]byte, size)
-		for j := range data {
-			data[j] = byte(from + i + j)
+		// Text that cannot be packed, so that the log grows by what is published.
+		if _, err := rand.NewChaCha8([32]byte{byte(from + i), byte((from + i) >> 8)}).Read(data); err != nil {
+			t.Fatal(err)
 		}
 		batch[i] = bus.Message{Codebase: id, Lane: bus.LaneSync, ID: fmt.Sprintf("%s/%d", id, from+i), Data: data}
 	}

@@ -129,14 +129,16 @@ func (b *Bus) delivery(msg jetstream.Msg) (bus.Delivery, error) {
 	if err != nil {
 		return bus.Delivery{}, fmt.Errorf("read metadata: %w", err)
 	}
+	data, err := b.packer.unpack(msg.Headers(), msg.Data())
 	d := bus.Delivery{
 		Stored: bus.Stored{
-			Message:  bus.Message{ID: identity(msg.Headers()), Data: msg.Data()},
+			Message:  bus.Message{ID: identity(msg.Headers()), Data: data},
 			Sequence: meta.Sequence.Stream,
 			At:       meta.Timestamp.UTC(),
 		},
 		Tries: int(min(meta.NumDelivered, 1<<30)),
 	}
-	d.Codebase, d.Lane, err = b.parseSubject(msg.Subject())
-	return d, err
+	var subject error
+	d.Codebase, d.Lane, subject = b.parseSubject(msg.Subject())
+	return d, errors.Join(err, subject)
 }

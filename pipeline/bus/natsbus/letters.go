@@ -31,7 +31,8 @@ const maxReason = 2000
 func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus.Delivery, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
-	letter := &nats.Msg{Subject: "freshet-dead." + b.opts.Tenant + "." + c.Name, Header: nats.Header{}, Data: msg.Data()}
+	letter := &nats.Msg{Subject: "freshet-dead." + b.opts.Tenant + "." + c.Name, Header: nats.Header{}}
+	b.packer.pack(letter, d.Data)
 	letter.Header.Set(jetstream.MsgIDHeader, c.Name+"/"+b.current().id+"/"+strconv.FormatUint(d.Sequence, 10))
 	letter.Header.Set(headerIdentity, d.ID)
 	letter.Header.Set(headerSubject, msg.Subject())
@@ -88,8 +89,9 @@ func (b *Bus) letter(raw *jetstream.RawStreamMsg) bus.DeadLetter {
 		Consumer: raw.Header.Get(headerConsumer),
 		Reason:   raw.Header.Get(headerReason),
 	}
-	l.ID, l.Data = raw.Header.Get(headerIdentity), raw.Data
-	var errs [3]error
+	var errs [4]error
+	l.ID = raw.Header.Get(headerIdentity)
+	l.Data, errs[3] = b.packer.unpack(raw.Header, raw.Data)
 	l.Codebase, l.Lane, errs[0] = b.parseSubject(raw.Header.Get(headerSubject))
 	l.Sequence, errs[1] = strconv.ParseUint(raw.Header.Get(headerSequence), 10, 64)
 	l.At, errs[2] = time.Parse(time.RFC3339Nano, raw.Header.Get(headerAt))
@@ -103,7 +105,8 @@ func (b *Bus) letter(raw *jetstream.RawStreamMsg) bus.DeadLetter {
 func (b *Bus) RetryDeadLetter(ctx context.Context, letter uint64) error {
 	return b.takeLetter(ctx, letter, func(raw *jetstream.RawStreamMsg) error {
 		l := b.letter(raw)
-		msg := &nats.Msg{Subject: b.subject(l.Codebase, l.Lane), Header: nats.Header{}, Data: l.Data}
+		msg := &nats.Msg{Subject: b.subject(l.Codebase, l.Lane), Header: nats.Header{}}
+		b.packer.pack(msg, l.Data)
 		// The server would take the message's own ID for a repeat.
 		msg.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("retry/%d/%d", letter, raw.Time.UnixNano()))
 		msg.Header.Set(headerIdentity, l.ID)

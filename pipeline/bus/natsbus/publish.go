@@ -74,8 +74,9 @@ func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64
 		batch = rand.Text()
 	}
 	for i, m := range messages {
-		msg := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: m.Data}
+		msg := &nats.Msg{Subject: subject, Header: nats.Header{}}
 		msg.Header.Set(jetstream.MsgIDHeader, m.ID)
+		b.packer.pack(msg, m.Data)
 		if i == 0 && guard != nil {
 			msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(*guard, 10))
 		}

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestServerSyncsAndListensOnNothing reads both back.
+// TestServerSyncsAndListensOnNothing reads both back. It runs by itself: servers of other
+// tests do listen.
 func TestServerSyncsAndListensOnNothing(t *testing.T) {
-	t.Parallel()
 	b, err := Open(t.Context(), Options{Dir: t.TempDir()})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
