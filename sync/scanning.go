@@ -57,7 +57,7 @@ func (s *Synchronizer) scan(ctx context.Context) (scan.Summary, error) {
 		}
 	}
 	for _, kept := range result.Kept {
-		s.opts.Log.Warn("kept as last known", "path", merkle.QuotePath(kept.Path), "reason", kept.Reason, "error", kept.Err)
+		s.opts.Log.Info("kept as last known", "path", merkle.QuotePath(kept.Path), "reason", kept.Reason, "error", kept.Err)
 	}
 	st.index, st.observed, st.stale = result.Index, observed, nil
 	if s.opts.Observer != nil {

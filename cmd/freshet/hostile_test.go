@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,32 +79,42 @@ func writeTree(t *testing.T, dir string, n int) {
 	}
 }
 
-// children lists the parsing processes that read a data directory's environment.
-func children(t *testing.T, home string) []string {
+// grouped puts a command and the parsing processes that it starts into a group of its own.
+func grouped(cmd *exec.Cmd) *exec.Cmd {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// members lists the processes of the groups that commands led.
+func members(t *testing.T, leaders []int) []string {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	all, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found []string
 	for _, path := range all {
-		environment, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(environment, []byte("FRESHET_HOME="+home+"\x00")) {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // state, parent, group
+		if group, err := strconv.Atoi(fields[2]); err == nil && fields[0] != "Z" && slices.Contains(leaders, group) {
 			found = append(found, filepath.Base(filepath.Dir(path)))
 		}
 	}
 	return found
 }
 
-// expectNoChildren waits until no process of a data directory is left.
-func expectNoChildren(t *testing.T, home string) {
+// expectNoChildren waits until no process of the groups is left.
+func expectNoChildren(t *testing.T, leaders ...int) {
 	t.Helper()
 	deadline := time.NewTimer(10 * time.Second)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		left := children(t, home)
+		left := members(t, leaders)
 		if len(left) == 0 {
 			return
 		}
@@ -124,13 +135,15 @@ func TestManyProcesses(t *testing.T) {
 	writeTree(t, p.dir, 150)
 	random := rand.New(rand.NewPCG(3, 5))
 	var group sync.WaitGroup
+	var leaders []int
 	for i := range 20 {
-		cmd := p.command("search", "--json", "--mode", "text", "Value77")
+		cmd := grouped(p.command("search", "--json", "--mode", "text", "Value77"))
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		leaders = append(leaders, cmd.Process.Pid)
 		var killer *time.Timer
 		if i%3 == 0 {
 			killer = time.AfterFunc(time.Duration(random.IntN(900))*time.Millisecond, func() { _ = cmd.Process.Kill() })
@@ -155,7 +168,7 @@ func TestManyProcesses(t *testing.T) {
 	if !verified.Equal {
 		t.Error("the index differs from a rebuild")
 	}
-	expectNoChildren(t, p.home)
+	expectNoChildren(t, leaders...)
 }
 
 // TestInterrupt stops an index with SIGINT, again and again: each run says how to resume,
@@ -167,7 +180,7 @@ func TestInterrupt(t *testing.T) {
 	writeTree(t, p.dir, files)
 	chunked, interrupted := 0, 0
 	for round := range 12 {
-		cmd := p.command("index", "--json")
+		cmd := grouped(p.command("index", "--json"))
 		var stdout bytes.Buffer
 		cmd.Stdout = &stdout
 		if err := cmd.Start(); err != nil {
@@ -176,7 +189,7 @@ func TestInterrupt(t *testing.T) {
 		timer := time.AfterFunc(time.Duration(200+150*round)*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGINT) })
 		err := finish(t, cmd)
 		timer.Stop()
-		expectNoChildren(t, p.home)
+		expectNoChildren(t, cmd.Process.Pid)
 		var ended *exec.ExitError
 		if errors.As(err, &ended) && !ended.Exited() {
 			continue // before the program had begun to listen

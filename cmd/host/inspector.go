@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -228,6 +229,8 @@ func explainError(path string, err error) error {
 		return tool.Errorf(tool.CodePermissionDenied, "%w", err)
 	case errors.Is(err, scan.ErrMissing):
 		return tool.Errorf(tool.CodePathNotFound, "%w", err)
+	case errors.Is(err, fs.ErrPermission):
+		return tool.Errorf(tool.CodePermissionDenied, "%s lies in a directory that this user may not read: %w", merkle.QuotePath(path), err)
 	}
 	return fmt.Errorf("explain %s: %w", merkle.QuotePath(path), err)
 }
