@@ -29,7 +29,7 @@ type bench struct {
 	hub      *hub
 	stop     context.CancelFunc
 	work     *errgroup.Group
-	workCtx  context.Context
+	workCtx  context.Context //nolint:containedctx // of work, which close ends and waits for
 }
 
 func openBench(ctx context.Context, h *Host) (*bench, error) {

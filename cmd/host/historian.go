@@ -25,11 +25,7 @@ func (h historian) Events(ctx context.Context, from uint64, follow bool, fn func
 	if !follow {
 		return h.bus.Read(ctx, max(from, 1), 0, give)
 	}
-	err := h.bus.Follow(ctx, max(from, 1), give)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	return h.bus.Follow(ctx, max(from, 1), give)
 }
 
 func logEvent(m bus.Stored) tool.LogEvent {

@@ -74,7 +74,7 @@ type Host struct {
 
 	stop    context.CancelFunc
 	work    *errgroup.Group // consumers, synchronizers, operations, server
-	workCtx context.Context
+	workCtx context.Context //nolint:containedctx // of work, which Close ends and waits for
 
 	mu        sync.Mutex // guards what follows
 	followers map[store.CodebaseID]*follower
@@ -107,7 +107,7 @@ func (h *Host) begin(ctx context.Context) error {
 	if _, err := h.pipeline.Reconciler.Heal(ctx); err != nil {
 		return fmt.Errorf("heal the event log: %w", err)
 	}
-	return h.start()
+	return h.start(ctx)
 }
 
 // open opens what the data directory holds and makes the parts.
@@ -137,17 +137,17 @@ func (h *Host) open(ctx context.Context) error {
 }
 
 // start starts the workers and the server.
-func (h *Host) start() error {
+func (h *Host) start(ctx context.Context) error {
 	if err := ensureShort(h.opts.Home); err != nil {
 		return err
 	}
 	var err error
-	if h.server, err = listen(h.opts.Home, h.opts.Version, h.dispatch, h.opts.Log); err != nil {
+	if h.server, err = listen(ctx, h.opts.Home, h.opts.Version, h.dispatch, h.opts.Log); err != nil {
 		return err
 	}
-	var ctx context.Context
-	ctx, h.stop = context.WithCancel(context.Background())
-	h.work, h.workCtx = errgroup.WithContext(ctx)
+	workCtx, stop := context.WithCancel(context.WithoutCancel(ctx)) // Close ends the work, not ctx
+	h.stop = stop
+	h.work, h.workCtx = errgroup.WithContext(workCtx)
 	h.work.Go(func() error { return h.pipeline.Run(h.workCtx) })
 	h.work.Go(func() error { return h.maintain(h.workCtx) })
 	h.work.Go(func() error { return h.server.serve(h.workCtx) })

@@ -281,7 +281,7 @@ func (i inspector) processed(ctx context.Context, c store.Codebase, path string,
 
 // mention is the summary of an event for one of the paths that it names.
 func mention(e event.Event, path, summary string) string {
-	others := 0
+	var others int
 	switch {
 	case e.Changed != nil:
 		others = len(e.Changed.Files) - 1

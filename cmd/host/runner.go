@@ -110,7 +110,13 @@ func (r runner) note(ctx context.Context, id store.CodebaseID, err error) error 
 		reason = err.Error()
 	}
 	codebase, cerr := r.store.Codebase(ctx, id)
-	if cerr != nil || codebase.Failure == reason {
+	if errors.Is(cerr, store.ErrNotFound) {
+		return nil // it was cleared
+	}
+	if cerr != nil {
+		return fmt.Errorf("keep the outcome: %w", cerr)
+	}
+	if codebase.Failure == reason {
 		return nil
 	}
 	if err := r.store.SetFailure(ctx, id, reason); err != nil {
@@ -122,12 +128,12 @@ func (r runner) note(ctx context.Context, id store.CodebaseID, err error) error 
 // Wait calls observe with each change of an operation until it ends.
 func (r runner) Wait(ctx context.Context, id string, observe func(tool.Operation)) (tool.Operation, error) {
 	for {
-		report, op, ok := r.ops.get(id)
+		_, op, ok := r.ops.get(id)
 		if !ok {
 			return tool.Operation{}, tool.Errorf(tool.CodeTargetNotFound, "there is no operation %s", id)
 		}
 		changed := r.hub.changed(op.codebase)
-		report, _, _ = r.ops.get(id)
+		report, _, _ := r.ops.get(id)
 		observe(report)
 		if report.Phase.Ended() {
 			select { // what it was doing has ended too

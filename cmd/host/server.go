@@ -36,12 +36,13 @@ type server struct {
 const requestTimeout = 10 * time.Second
 
 // listen makes the socket, removing one that a dead host left: the caller holds the lock.
-func listen(home, version string, dispatch dispatcher, log *slog.Logger) (*server, error) {
+func listen(ctx context.Context, home, version string, dispatch dispatcher, log *slog.Logger) (*server, error) {
 	path := socketPath(home)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove stale socket: %w", err)
 	}
-	listener, err := net.Listen("unix", path)
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listen on socket: %w", err)
 	}
@@ -100,13 +101,18 @@ func (s *server) handle(ctx context.Context, conn net.Conn) {
 		}
 	}()
 	w := &replyWriter{encoder: json.NewEncoder(conn)}
+	send := func(r reply) {
+		if err := w.send(r); err != nil {
+			s.log.Debug("reply to a client that is gone", "error", err)
+		}
+	}
 	req, err := readRequest(conn)
 	if err != nil {
 		s.log.Debug("bad request", "error", err)
 		return
 	}
 	if req.Protocol != protocol {
-		w.send(reply{Refused: fmt.Sprintf("the host is freshet %s (protocol %d), this is %s (protocol %d); use the same version, or end the host",
+		send(reply{Refused: fmt.Sprintf("the host is freshet %s (protocol %d), this is %s (protocol %d); use the same version, or end the host",
 			s.version, protocol, req.Version, req.Protocol)})
 		return
 	}
@@ -124,9 +130,9 @@ func (s *server) handle(ctx context.Context, conn net.Conn) {
 		return w.send(reply{Notice: &n})
 	})
 	if ctx.Err() != nil {
-		w.send(reply{Takeover: true})
+		send(reply{Takeover: true})
 	} else {
-		w.send(reply{Envelope: envelope})
+		send(reply{Envelope: envelope})
 	}
 	if err := conn.Close(); err != nil {
 		s.log.Debug("close call", "error", err)
