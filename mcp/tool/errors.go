@@ -100,7 +100,7 @@ func retryable(code Code) bool {
 func Invalid(field, message string, allowed ...string) *Error {
 	e := Errorf(CodeInvalidArgument, "%s: %s", field, message).Detail("field", field)
 	if len(allowed) > 0 {
-		e.Detail("allowed", allowed)
+		e = e.Detail("allowed", allowed)
 	}
 	return e
 }
@@ -126,7 +126,7 @@ func AsError(err error) *Error {
 		if errors.Is(err, known.sentinel) {
 			e := Errorf(known.code, "%w", err)
 			if known.step != nil {
-				e.Next(*known.step)
+				e = e.Next(*known.step)
 			}
 			return e
 		}

@@ -181,7 +181,7 @@ func requiresReindex(b store.Codebase, r Reading, reason string) *Error {
 	e := Errorf(CodeRequiresReindex, "%s", message).
 		Detail("fields", append([]store.FieldChange{}, r.Verdict.Requires...))
 	if r.Running != nil {
-		e.Detail("operation", *r.Running).RetryAfter(2000)
+		e = e.Detail("operation", *r.Running).RetryAfter(2000)
 	}
 	return e.Next(manageStep("reindex", string(b.ID), "rebuilds the index under the recipe in force"))
 }
