@@ -115,15 +115,3 @@ func (c *corpus) chunkPart(chunk int) *part {
 	i := sort.Search(len(c.parts), func(i int) bool { return c.parts[i].chunkBase > chunk })
 	return &c.parts[i-1]
 }
-
-// filePart returns the part that holds a file of the view.
-func (c *corpus) filePart(file int) *part {
-	i := sort.Search(len(c.parts), func(i int) bool { return c.parts[i].fileBase > file })
-	return &c.parts[i-1]
-}
-
-// chunkFile returns the file of a chunk, both numbered in the view.
-func (c *corpus) chunkFile(chunk int) int {
-	p := c.chunkPart(chunk)
-	return p.fileBase + p.ChunkFile(chunk-p.chunkBase)
-}

@@ -17,7 +17,6 @@ type candidate struct {
 	defines      bool // a symbol that the query names
 	base, score  float64
 	boosts       boosts
-	joined       int
 }
 
 // boosts are what a candidate's score gets beside its base: the first ones are added, the

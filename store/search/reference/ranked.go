@@ -131,14 +131,15 @@ func (c Corpus) best(chunks []*chunk, value func(*chunk) float64) (out []*chunk)
 
 func defining(passing []*chunk, query lexical.Query) (out []*chunk) {
 	for _, name := range query.Identifiers {
+		lowered := strings.ToLower(name)
 		sentence := len(query.Qualifiers) == 0 && query.Name == ""
-		if len(name) < 3 || sentence && name == strings.ToLower(name) && !lexical.LooksLikeSymbol(name) {
+		if len(name) < 3 || sentence && name == lowered && !lexical.LooksLikeSymbol(name) {
 			continue // a small word in a sentence is just a word
 		}
 		var found []*chunk
 		for _, ch := range passing {
 			for _, d := range ch.file.Syntax.Definitions {
-				if strings.ToLower(d.Name) == strings.ToLower(name) && chunkOf(ch.file, d) == ch.index {
+				if strings.ToLower(d.Name) == lowered && chunkOf(ch.file, d) == ch.index {
 					found = append(found, ch)
 					break
 				}
