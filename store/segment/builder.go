@@ -83,14 +83,14 @@ func (b *Builder) Add(f File) error {
 
 	digest := EntryDigest(f, b.options.VectorsByKey)
 	path, language := b.intern(f.Entry.Path), b.intern(f.Entry.Language)
-	record := appendNumbers(b.files, path.offset, path.length, language.offset, language.length,
+	b.files = appendNumbers(b.files, path.offset, path.length, language.offset, language.length,
 		firstChunk, uint32(len(f.Syntax.Chunks)), firstDefinition, uint32(len(f.Syntax.Definitions)),
 		pathTokens, uint32(f.Entry.Flags)|uint32(cutNumber(f.Syntax.Cut))<<8)
-	record = binary.LittleEndian.AppendUint64(record, uint64(f.Entry.Size))
-	record = binary.LittleEndian.AppendUint64(record, bodyTokens)
-	record = binary.LittleEndian.AppendUint64(record, nameTokens)
-	record = append(record, f.Entry.Content[:]...)
-	b.files = append(record, digest[:]...)
+	b.files = binary.LittleEndian.AppendUint64(b.files, uint64(f.Entry.Size))
+	b.files = binary.LittleEndian.AppendUint64(b.files, bodyTokens)
+	b.files = binary.LittleEndian.AppendUint64(b.files, nameTokens)
+	b.files = append(b.files, f.Entry.Content[:]...)
+	b.files = append(b.files, digest[:]...)
 
 	b.head.files++
 	b.head.bodyTokens += bodyTokens
