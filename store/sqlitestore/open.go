@@ -60,7 +60,7 @@ func open(ctx context.Context, dir string, set *migrations.Set, opts Options) (*
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{dir: dir, now: opts.Now, log: opts.Log, schema: set.Newest(), turn: make(chan struct{}, 1)}
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, s.fault(err))
 	}
 	if err := s.connect(ctx, set); err != nil {
@@ -76,7 +76,7 @@ func open(ctx context.Context, dir string, set *migrations.Set, opts Options) (*
 
 // prepare makes the directory and an empty database file, with modes that keep others
 // out, and looks at the header of a file that is there.
-func (s *Store) prepare() error {
+func (s *Store) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(s.dir, segmentDir), 0o700); err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (s *Store) prepare() error {
 	if e := f.Close(); e != nil {
 		return e
 	}
-	if err == io.EOF {
-		return s.create()
+	if errors.Is(err, io.EOF) {
+		return s.create(ctx)
 	}
 	if err != nil || !bytes.Equal(header, []byte("SQLite format 3\x00")) {
 		return fmt.Errorf("header of %d bytes is not that of a database: %w", n, store.ErrCorrupt)
@@ -103,7 +103,7 @@ func (s *Store) prepare() error {
 
 // create gives an empty database the properties that cannot be changed later. Segments
 // beside it say that it was not always empty.
-func (s *Store) create() error {
+func (s *Store) create(ctx context.Context) error {
 	segments, err := os.ReadDir(filepath.Join(s.dir, segmentDir))
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *Store) create() error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Exec(creation)
+	_, err = db.ExecContext(ctx, creation)
 	return firstError(err, db.Close())
 }
 

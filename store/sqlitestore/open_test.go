@@ -67,7 +67,7 @@ func TestRunningStoreStopsAtNewerSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { newer.Close() })
+	t.Cleanup(func() { _ = newer.Close() })
 	if err := s.SetLogPosition(t.Context(), store.LogPosition{Incarnation: "after"}); !errors.Is(err, store.ErrNewerSchema) {
 		t.Fatalf("an older store wrote: %v", err)
 	}

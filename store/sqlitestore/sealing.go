@@ -76,7 +76,7 @@ func (c *session) putDead(id store.SegmentID, since int64, ordinals []uint32) er
 	if err != nil {
 		return err
 	}
-	all := append(before, ordinals...)
+	all := slices.Concat(before, ordinals)
 	slices.Sort(all)
 	all = slices.Compact(all)
 	var w writer
@@ -157,7 +157,7 @@ func (c *session) maySeal(b codebase, n snapshot, seal store.Seal) error {
 }
 
 // ReplaceSegments swaps the list of segments of a sealed snapshot.
-func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number uint64, old, new []store.SegmentID) error {
+func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number uint64, from, to []store.SegmentID) error {
 	return s.write(ctx, func(c *session) error {
 		b, n, err := c.snapshot(id, number)
 		if err != nil {
@@ -166,29 +166,29 @@ func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number
 		if n.Level == store.LevelOpen {
 			return fmt.Errorf("replace segments of snapshot %d: %w", number, store.ErrNoSnapshot)
 		}
-		if slices.Equal(n.segments, new) {
+		if slices.Equal(n.segments, to) {
 			return nil
 		}
-		if !slices.Equal(n.segments, old) {
+		if !slices.Equal(n.segments, from) {
 			return fmt.Errorf("replace segments of snapshot %d: %w", number, store.ErrConflict)
 		}
-		for _, sid := range new {
+		for _, sid := range to {
 			if _, err := c.segment(sid); err != nil {
 				return err
 			}
 		}
-		if err := c.superseded(n.segments, new); err != nil {
+		if err := c.superseded(n.segments, to); err != nil {
 			return err
 		}
-		n.segments = new
+		n.segments = to
 		return c.putSnapshot(b, n)
 	})
 }
 
 // superseded ends the grace of segments that a snapshot named and names no more.
-func (c *session) superseded(old, new []store.SegmentID) error {
-	for _, id := range old {
-		if slices.Contains(new, id) {
+func (c *session) superseded(before, after []store.SegmentID) error {
+	for _, id := range before {
+		if slices.Contains(after, id) {
 			continue
 		}
 		g, err := c.segment(id)

@@ -248,7 +248,7 @@ func mapFile(path string, size int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // the mapping outlives it
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

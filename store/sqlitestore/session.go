@@ -23,9 +23,9 @@ func newSession(conn *sql.Conn) *session {
 
 func (c *session) close() {
 	for _, stmt := range c.stmts {
-		stmt.Close()
+		_ = stmt.Close() // a session that is given up was read from, or has failed already
 	}
-	c.conn.Close()
+	_ = c.conn.Close()
 }
 
 func (c *session) prepare(query string) (*sql.Stmt, error) {
@@ -46,7 +46,7 @@ func (c *session) exec(query string, args ...any) error {
 }
 
 func (c *session) change(query string, args ...any) (sql.Result, error) {
-	stmt, err := c.prepare(query)
+	stmt, err := c.prepare(query) //nolint:sqlclosecheck // kept for the session, which closes it
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (c *session) one(query string, args []any, dest ...any) (bool, error) {
 }
 
 // each calls fn for every row.
-func (c *session) each(query string, args []any, fn func(rows *sql.Rows) error) error {
-	stmt, err := c.prepare(query)
+func (c *session) each(query string, args []any, fn func(rows *sql.Rows) error) (err error) {
+	stmt, err := c.prepare(query) //nolint:sqlclosecheck // kept for the session, which closes it
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func (c *session) each(query string, args []any, fn func(rows *sql.Rows) error) 
 	if err != nil {
 		return err
 	}
+	defer func() { err = firstError(err, rows.Close()) }()
 	for rows.Next() {
 		if err := fn(rows); err != nil {
-			rows.Close()
 			return err
 		}
 	}
-	return firstError(rows.Err(), rows.Close())
+	return rows.Err()
 }
 
 // meta reads a word of the store, nil when it was never set.
