@@ -63,7 +63,7 @@ func owners() map[string][]string {
 		"github.com/pressly/goose":               {"migrations"},
 		"github.com/modelcontextprotocol/go-sdk": {"mcp"},
 		"github.com/spf13/cobra":                 {"cmd/cli"},
-		"github.com/klauspost/compress":          {"store"},
+		"github.com/klauspost/compress":          {"store", "pipeline/bus/natsbus"},
 		"github.com/go-enry/go-enry":             {"sync/scan", "store/search"},
 		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding"},
 		"golang.org/x/sys":                       {"sync/scan", "store", "pipeline/chunk", "cmd/host"},

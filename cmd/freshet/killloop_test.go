@@ -22,6 +22,9 @@ func TestKillLoop(t *testing.T) {
 	repository, revisions := clonedHistory(t)
 	p := program{t: t, home: filepath.Join(t.TempDir(), "home"), dir: repository}
 	random := rand.New(rand.NewPCG(7, uint64(*killRounds)))
+	started := time.Now()
+	p.run(nil, "index")
+	whole := time.Since(started) / 2 // about what a later run takes here: kills fall all over it
 	killed := 0
 	for round := range *killRounds {
 		git(t, repository, "checkout", "--quiet", "--force", revisions[random.IntN(len(revisions))])
@@ -32,7 +35,7 @@ func TestKillLoop(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		timer := time.NewTimer(time.Duration(5+random.IntN(2500)) * time.Millisecond)
+		timer := time.NewTimer(time.Duration(random.Int64N(int64(whole))))
 		select {
 		case err := <-ended:
 			if err != nil {

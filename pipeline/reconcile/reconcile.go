@@ -169,19 +169,68 @@ func (r *Reconciler) Once(ctx context.Context) error {
 	if err := r.pump.Flush(ctx); err != nil {
 		return fmt.Errorf("publish outbox: %w", err)
 	}
+	forgotten, err := r.forgotten(ctx)
+	if err != nil || len(forgotten) == 0 {
+		return err
+	}
+	// The log is asked after the store: what it has not handed out by then, and the store
+	// still lacks, no message speaks of.
+	idle, err := r.idle(ctx)
+	if err != nil || !idle {
+		return err
+	}
+	still, err := r.forgotten(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for id, c := range forgotten {
+		if still[id].Latest == c.Latest {
+			errs = append(errs, r.requeue(ctx, c))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// forgotten returns the codebases whose newest snapshot awaits sealing.
+func (r *Reconciler) forgotten(ctx context.Context) (map[store.CodebaseID]store.Codebase, error) {
+	codebases, err := r.store.Codebases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	awaiting := map[store.CodebaseID]store.Codebase{}
+	for _, c := range codebases {
+		if c.Latest == 0 {
+			continue
+		}
+		snapshot, err := r.store.Snapshot(ctx, c.ID, c.Latest)
+		if err != nil {
+			return nil, fmt.Errorf("codebase %s: %w", c.ID, err)
+		}
+		if snapshot.Level != store.LevelFull && !snapshot.Abandoned && snapshot.Fingerprint == r.fingerprint {
+			awaiting[c.ID] = c
+		}
+	}
+	return awaiting, nil
+}
+
+// idle reports whether every message was handed out and settled. A log without consumers
+// is not idle: they have not begun.
+func (r *Reconciler) idle(ctx context.Context) (bool, error) {
 	state, err := r.log.State(ctx)
 	if err != nil {
-		return fmt.Errorf("inspect log: %w", err)
+		return false, fmt.Errorf("inspect log: %w", err)
 	}
-	busy := false
 	for _, c := range state.Consumers {
-		busy = busy || c.Pending > 0 || c.InFlight > 0
+		if c.Pending > 0 || c.InFlight > 0 {
+			return false, nil
+		}
 	}
-	if busy {
-		return nil
-	}
-	return r.requeueAll(ctx)
+	return len(state.Consumers) >= stages, nil
 }
+
+// stages is how many consumers a pipeline has: chunk, embed and apply.
+const stages = 3
 
 // requeue makes the events of a codebase's remaining work, or seals when none remains.
 func (r *Reconciler) requeue(ctx context.Context, c store.Codebase) error {
