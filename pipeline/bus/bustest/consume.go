@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/freshet/freshet/pipeline/bus"
 )
@@ -18,6 +19,7 @@ import (
 func consumeTests() []test {
 	return []test{
 		{"Consume/HandsOutWhatWasPublished", handsOut},
+		{"Consume/BodiesComeBackOnEveryWay", bodies},
 		{"Consume/OnlyItsLanes", onlyItsLanes},
 		{"Consume/EachNameGetsEverything", eachName},
 		{"Consume/OneOfTwoCallsGetsAMessage", oneOfTwo},
@@ -70,6 +72,49 @@ func handsOut(t *testing.T, s suite) {
 		c := s.Consumers["w"]
 		return c.AckFloor == 4 && c.Pending == 0 && c.InFlight == 0
 	})
+}
+
+// bodies sends bodies that compress and such that do not on every way a message can take.
+func bodies(t *testing.T, s suite) {
+	r := s.start(t)
+	batch := messages("a", 1, 6)
+	for i := range batch {
+		batch[i].Data = make([]byte, []int{0, 511, 512, 4096, 65536, 200_000}[i])
+		for j := range batch[i].Data {
+			batch[i].Data[j] = byte(j * (1 + i%2*j*7))
+		}
+	}
+	last := r.publish(batch...)
+	if again := r.publish(batch...); again != last {
+		t.Errorf("a repeat ends at %d, want %d", again, last)
+	}
+	var read []bus.Message
+	for _, m := range r.read(1, 0) {
+		read = append(read, m.Message)
+	}
+	got := make(chan bus.Delivery, 64)
+	r.consume(worker("w", 1), func(_ context.Context, d bus.Delivery) error {
+		got <- d
+		if d.Sequence <= last {
+			return &bus.Drop{Err: errors.New("to see it again")}
+		}
+		return nil
+	})
+	var delivered, lettered, retried []bus.Message
+	for range batch {
+		delivered = append(delivered, await(t, got, "a delivery").Message)
+	}
+	r.until("all to be buried", func(s bus.State) bool { return s.Consumers["w"].AckFloor == last })
+	for _, l := range r.letters() {
+		lettered = append(lettered, l.Message)
+		r.must(r.RetryDeadLetter(t.Context(), l.Letter))
+		retried = append(retried, await(t, got, "it again").Message)
+	}
+	for way, all := range map[string][]bus.Message{"read": read, "delivered": delivered, "lettered": lettered, "retried": retried} {
+		if diff := cmp.Diff(batch, all, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", way, diff)
+		}
+	}
 }
 
 func onlyItsLanes(t *testing.T, s suite) {

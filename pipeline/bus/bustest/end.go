@@ -3,6 +3,7 @@ package bustest
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/freshet/freshet/pipeline/bus"
 )
@@ -47,6 +48,9 @@ func closeEnds(t *testing.T, s suite) {
 		consumed <- r.Consume(context.Background(), worker("w", 1), func(ctx context.Context, _ bus.Delivery) error {
 			entered <- struct{}{}
 			<-ctx.Done()
+			timer := time.NewTimer(100 * time.Millisecond) // a handler may take its time to end
+			defer timer.Stop()
+			<-timer.C
 			ended <- struct{}{}
 			return ctx.Err()
 		})

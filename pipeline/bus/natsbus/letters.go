@@ -77,13 +77,18 @@ func (b *Bus) DeadLetters(ctx context.Context) ([]bus.DeadLetter, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read dead letters: %w", err)
 		}
-		letters = append(letters, b.letter(raw))
+		l, err := b.letter(raw)
+		if err != nil {
+			l.Reason = strings.TrimSpace(l.Reason + " (illegible: " + oneLine(err.Error()) + ")")
+		}
+		letters = append(letters, l)
 		from = raw.Sequence + 1
 	}
 }
 
-// letter reads a dead letter. One that is not as bury made it is listed all the same.
-func (b *Bus) letter(raw *jetstream.RawStreamMsg) bus.DeadLetter {
+// letter reads a dead letter, as far as it is as bury made it: one that is not is listed
+// all the same, and can be dropped but not retried.
+func (b *Bus) letter(raw *jetstream.RawStreamMsg) (bus.DeadLetter, error) {
 	l := bus.DeadLetter{
 		Letter:   raw.Sequence,
 		Consumer: raw.Header.Get(headerConsumer),
@@ -95,22 +100,22 @@ func (b *Bus) letter(raw *jetstream.RawStreamMsg) bus.DeadLetter {
 	l.Codebase, l.Lane, errs[0] = b.parseSubject(raw.Header.Get(headerSubject))
 	l.Sequence, errs[1] = strconv.ParseUint(raw.Header.Get(headerSequence), 10, 64)
 	l.At, errs[2] = time.Parse(time.RFC3339Nano, raw.Header.Get(headerAt))
-	if err := errors.Join(errs[:]...); err != nil {
-		l.Reason = strings.TrimSpace(l.Reason + " (illegible: " + oneLine(err.Error()) + ")")
-	}
-	return l
+	return l, errors.Join(errs[:]...)
 }
 
 // RetryDeadLetter implements bus.Bus.
 func (b *Bus) RetryDeadLetter(ctx context.Context, letter uint64) error {
 	return b.takeLetter(ctx, letter, func(raw *jetstream.RawStreamMsg) error {
-		l := b.letter(raw)
+		l, err := b.letter(raw)
+		if err != nil {
+			return fmt.Errorf("illegible: %w", err)
+		}
 		msg := &nats.Msg{Subject: b.subject(l.Codebase, l.Lane), Header: nats.Header{}}
 		b.packer.pack(msg, l.Data)
 		// The server would take the message's own ID for a repeat.
 		msg.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("retry/%d/%d", letter, raw.Time.UnixNano()))
 		msg.Header.Set(headerIdentity, l.ID)
-		_, err := b.send(ctx, msg)
+		_, err = b.send(ctx, msg)
 		return err
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -174,9 +175,8 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 			publishOwn(t, b, "a", 1, 5)
 			publishOwn(t, b, "b", 1, 5)
 			must(t, b.Purge(t.Context(), "b", 8))
-			info, err := b.current().stream.Info(t.Context())
+			_, err := b.announce(t.Context(), "a", 4)
 			must(t, err)
-			must(t, b.annotate(t.Context(), info.Config, map[string]string{keyPurging: intent{"a", 4, 5}.String()}))
 			c.stop(t, b)
 			state, err := b.State(t.Context())
 			must(t, err)
@@ -197,6 +197,47 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 				t.Errorf("a message is missing that nobody purged: %+v", state)
 			}
 		})
+	}
+}
+
+// TestIllegibleLetterIsListedAndDropped: it is never published again as something else.
+func TestIllegibleLetterIsListedAndDropped(t *testing.T) {
+	t.Parallel()
+	b := openOwn(t, t.TempDir())
+	_, err := b.js.Publish(t.Context(), "freshet-dead.default.w", []byte("by another hand"))
+	must(t, err)
+	letters, err := b.DeadLetters(t.Context())
+	must(t, err)
+	if len(letters) != 1 || !strings.Contains(letters[0].Reason, "illegible") || string(letters[0].Data) != "by another hand" {
+		t.Fatalf("letters %+v", letters)
+	}
+	if err := b.RetryDeadLetter(t.Context(), letters[0].Letter); err == nil {
+		t.Error("it was retried")
+	}
+	must(t, b.DropDeadLetter(t.Context(), letters[0].Letter))
+	state, err := b.State(t.Context())
+	must(t, err)
+	if letters, err = b.DeadLetters(t.Context()); err != nil || len(letters) != 0 || state.Last != 0 {
+		t.Errorf("left: %v, %v, state %+v", letters, err, state)
+	}
+}
+
+// TestReadingLeavesNothingBehind counts the consumers of the log after reading it.
+func TestReadingLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	b := openOwn(t, t.TempDir())
+	publishOwn(t, b, "a", 1, 3)
+	enough := errors.New("enough")
+	for range 5 {
+		must(t, b.Read(t.Context(), 1, 0, func(bus.Stored) error { return nil }))
+		if err := b.Follow(t.Context(), 1, func(bus.Stored) error { return enough }); !errors.Is(err, enough) {
+			t.Errorf("follow: %v", err)
+		}
+	}
+	info, err := b.current().stream.Info(t.Context())
+	must(t, err)
+	if info.State.Consumers != 0 {
+		t.Errorf("%d consumers are left", info.State.Consumers)
 	}
 }
 

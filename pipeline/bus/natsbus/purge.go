@@ -55,22 +55,28 @@ func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) erro
 }
 
 func (b *Bus) purge(ctx context.Context, id store.CodebaseID, below uint64) error {
+	i, err := b.announce(ctx, id, below)
+	if err != nil || i.most == 0 {
+		return err
+	}
+	// From here on it goes through, whatever becomes of the caller.
+	return b.carryOut(context.WithoutCancel(ctx), i)
+}
+
+// announce writes down which purge is under way, unless there is nothing to purge.
+func (b *Bus) announce(ctx context.Context, id store.CodebaseID, below uint64) (intent, error) {
 	info, err := b.current().stream.Info(ctx, jetstream.WithSubjectFilter(b.subject(id, "*")))
 	if err != nil {
-		return err
+		return intent{}, err
 	}
 	i := intent{codebase: id, below: below}
 	for _, n := range info.State.Subjects {
 		i.most += n
 	}
 	if i.most == 0 {
-		return nil
+		return i, nil
 	}
-	if err := b.annotate(ctx, info.Config, map[string]string{keyPurging: i.String()}); err != nil {
-		return err
-	}
-	// From here on it goes through, whatever becomes of the caller.
-	return b.carryOut(context.WithoutCancel(ctx), i)
+	return i, b.annotate(ctx, info.Config, map[string]string{keyPurging: i.String()})
 }
 
 // carryOut purges and counts what it took.

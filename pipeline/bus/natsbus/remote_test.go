@@ -73,7 +73,10 @@ func TestResetElsewhere(t *testing.T) {
 		c := bus.Consumer{Name: "w", Lanes: []bus.Lane{bus.LaneSync}}
 		done <- here.Consume(ctx, c, func(_ context.Context, d bus.Delivery) error {
 			got <- d
-			<-leave
+			select {
+			case <-leave:
+			case <-ctx.Done():
+			}
 			return nil
 		})
 	}()
