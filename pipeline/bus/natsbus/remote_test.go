@@ -118,6 +118,56 @@ func TestResetElsewhere(t *testing.T) {
 	must(t, receive(t, done))
 }
 
+// TestAckOfAnEarlierLogCountsForNothing acknowledges a message of a log that was made anew
+// meanwhile, while another process holds the message that has its sequence now.
+func TestAckOfAnEarlierLogCountsForNothing(t *testing.T) {
+	t.Parallel()
+	srv := remoteServer(t)
+	here := open(t, natsbus.Options{URL: srv.ClientURL()})
+	there := open(t, natsbus.Options{URL: srv.ClientURL()})
+	c := bus.Consumer{Name: "w", Lanes: []bus.Lane{bus.LaneSync}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	hold := func(b *natsbus.Bus) (entered <-chan bus.Delivery, leave chan<- struct{}, done <-chan error) {
+		in, out, end := make(chan bus.Delivery, 8), make(chan struct{}, 8), make(chan error, 1)
+		go func() {
+			end <- b.Consume(ctx, c, func(_ context.Context, d bus.Delivery) error {
+				in <- d
+				select {
+				case <-out:
+				case <-ctx.Done():
+				}
+				return nil
+			})
+		}()
+		return in, out, end
+	}
+	publishBatch(t, there, "a", 0, 1, 10)
+	first, leave, firstDone := hold(here)
+	receive(t, first)
+	_, err := there.Reset(t.Context())
+	must(t, err)
+	publishBatch(t, there, "b", 0, 1, 10)
+	second, _, secondDone := hold(there)
+	if d := receive(t, second); d.ID != "b/0" || d.Sequence != 1 {
+		t.Fatalf("delivered %+v", d)
+	}
+	leave <- struct{}{} // message 1 of the log before
+	timer := time.NewTimer(200 * time.Millisecond)
+	defer timer.Stop()
+	<-timer.C
+	state, err := there.State(t.Context())
+	must(t, err)
+	if w := state.Consumers["w"]; w.InFlight != 1 || w.AckFloor != 0 {
+		t.Errorf("the message that is held counts as done: %+v", state)
+	}
+	cancel()
+	must(t, receive(t, firstDone))
+	must(t, receive(t, secondDone))
+	must(t, here.Close())
+	must(t, there.Close())
+}
+
 func receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()
 	timer := time.NewTimer(20 * time.Second)
