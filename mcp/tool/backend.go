@@ -68,7 +68,7 @@ const (
 )
 
 // FreshnessModes lists the modes in the order in which they are documented.
-var FreshnessModes = []Mode{ModeVerified, ModeStrict, ModeEventual}
+func FreshnessModes() []Mode { return []Mode{ModeVerified, ModeStrict, ModeEventual} }
 
 // CheckOptions says what a read demands of freshness.
 type CheckOptions struct {

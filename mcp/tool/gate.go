@@ -22,8 +22,8 @@ func (d Demand) options() (CheckOptions, error) {
 	if o.Mode == "" {
 		o.Mode = ModeVerified
 	}
-	if !slices.Contains(FreshnessModes, o.Mode) {
-		return o, Invalid("freshness", "unknown mode "+string(o.Mode), allowed(FreshnessModes)...)
+	if !slices.Contains(FreshnessModes(), o.Mode) {
+		return o, Invalid("freshness", "unknown mode "+string(o.Mode), allowed(FreshnessModes())...)
 	}
 	if d.MaxWaitMs < 0 || o.MaxWait > maxMaxWait {
 		return o, Invalid("max_wait_ms", "must lie between 0 and 600000")

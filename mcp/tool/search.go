@@ -68,8 +68,8 @@ func (p SearchParams) query() (search.Query, error) {
 		return q, Invalid("query", "is empty")
 	case len(q.Text) > MaxQuery:
 		return q, Invalid("query", fmt.Sprintf("is longer than %d bytes", MaxQuery))
-	case !slices.Contains(search.Modes, q.Mode):
-		return q, Invalid("mode", "unknown mode "+p.Mode, allowed(search.Modes)...)
+	case !slices.Contains(search.Modes(), q.Mode):
+		return q, Invalid("mode", "unknown mode "+p.Mode, allowed(search.Modes())...)
 	case q.Limit < 0 || q.Limit > MaxLimit:
 		return q, Invalid("limit", fmt.Sprintf("must lie between 1 and %d", MaxLimit))
 	case p.Context < 0 || p.Context > MaxContext:

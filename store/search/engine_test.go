@@ -189,7 +189,7 @@ func TestSearchStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	e := search.New(m, nil, search.Options{})
-	for _, mode := range search.Modes {
+	for _, mode := range search.Modes() {
 		if _, err := e.Search(ctx, view, search.Query{Text: "x", Mode: mode}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: error is %v, want canceled", mode, err)
 		}

@@ -45,7 +45,7 @@ func TestCheckRecipe(t *testing.T) {
 			t.Parallel()
 			now := base()
 			c.change(&now)
-			for _, mode := range append([]search.Mode{""}, search.Modes...) {
+			for _, mode := range append([]search.Mode{""}, search.Modes()...) {
 				vectors := mode == "" || mode == search.ModeHybrid || mode == search.ModeSemantic
 				got := search.CheckRecipe(base(), now, mode)
 				serve := c.want == served || c.want == labeled || c.want == text && !vectors

@@ -20,8 +20,10 @@ const (
 )
 
 // Kinds lists the kinds of definition that a query may filter by.
-var Kinds = []string{"class", "constant", "enum", "field", "function", "heading", "interface", "key", "macro",
-	"message", "method", "module", "selector", "service", "struct", "table", "trait", "type", "variable"}
+func Kinds() []string {
+	return []string{"class", "constant", "enum", "field", "function", "heading", "interface", "key", "macro",
+		"message", "method", "module", "selector", "service", "struct", "table", "trait", "type", "variable"}
+}
 
 // BadQuery says which field of a query is wrong, and how. Allowed lists the values that
 // the field takes when they can be listed.
@@ -46,9 +48,9 @@ func (q Query) prepare() (Query, error) {
 		return q, &BadQuery{Field: field, Message: fmt.Sprintf(format, arguments...)}
 	}
 	switch {
-	case !slices.Contains(Modes, q.Mode):
-		allowed := make([]string, len(Modes))
-		for i, mode := range Modes {
+	case !slices.Contains(Modes(), q.Mode):
+		allowed := make([]string, len(Modes()))
+		for i, mode := range Modes() {
 			allowed[i] = string(mode)
 		}
 		return q, &BadQuery{Field: "mode", Message: fmt.Sprintf("no mode %q", q.Mode), Allowed: allowed}
@@ -69,8 +71,8 @@ func (q Query) prepare() (Query, error) {
 		}
 	}
 	for i, kind := range q.Kinds {
-		if !slices.Contains(Kinds, strings.ToLower(kind)) {
-			return q, &BadQuery{Field: "kinds", Message: fmt.Sprintf("no kind %q", q.Kinds[i]), Allowed: Kinds}
+		if !slices.Contains(Kinds(), strings.ToLower(kind)) {
+			return q, &BadQuery{Field: "kinds", Message: fmt.Sprintf("no kind %q", q.Kinds[i]), Allowed: Kinds()}
 		}
 	}
 	return q, nil

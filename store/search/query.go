@@ -27,7 +27,9 @@ const (
 )
 
 // Modes lists every mode, in the order in which they are documented.
-var Modes = []Mode{ModeHybrid, ModeSemantic, ModeText, ModeSymbol, ModePath, ModeRegex}
+func Modes() []Mode {
+	return []Mode{ModeHybrid, ModeSemantic, ModeText, ModeSymbol, ModePath, ModeRegex}
+}
 
 // Query is one search. The zero value of each field but Text is its default.
 type Query struct {
