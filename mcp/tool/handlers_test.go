@@ -140,7 +140,7 @@ func TestRefusalAgreesWithTheGate(t *testing.T) {
 		"both":      func(r *store.Recipe) { r.Embedding.Model, r.Chunker = "2", "2" },
 	}
 	for name, change := range changes {
-		for _, mode := range search.Modes {
+		for _, mode := range search.Modes() {
 			t.Run(name+"/"+string(mode), func(t *testing.T) {
 				t.Parallel()
 				now := indexedBy

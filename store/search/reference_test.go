@@ -71,7 +71,7 @@ func drawUnit(t *rapid.T) []float32 {
 }
 
 func drawQuery(t *rapid.T) search.Query {
-	q := search.Query{Mode: rapid.SampledFrom(search.Modes).Draw(t, "mode"),
+	q := search.Query{Mode: rapid.SampledFrom(search.Modes()).Draw(t, "mode"),
 		Limit: rapid.SampledFrom([]int{1, 5, 100}).Draw(t, "limit"), Offset: rapid.IntRange(0, 3).Draw(t, "offset"),
 		AllChunks: rapid.Bool().Draw(t, "all")}
 	words := rapid.SampledFrom(append([]string{"the", "unheard", "dir1", "a.go", "Server.close"}, vocabulary...))
