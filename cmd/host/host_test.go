@@ -14,19 +14,17 @@ import (
 	"github.com/freshet/freshet/pipeline/chunk"
 )
 
-// asChild has the test binary serve as a chunk child of the hosts that it tests.
-const asChild = "FRESHET_TEST_AS_CHUNK_CHILD"
+// asChild is the argument that has the test binary serve as a chunk child of the hosts that
+// it tests. It is no variable of the environment: the workers of the fuzzer inherit those.
+const asChild = "chunk-child"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asChild) != "" {
+	if len(os.Args) == 2 && os.Args[1] == asChild {
 		if err := chunk.ServeChild(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
-	}
-	if err := os.Setenv(asChild, "1"); err != nil { // for the children alone: this process has read it
-		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -38,7 +36,7 @@ func connect(t *testing.T, home string) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Connect(t.Context(), Options{Home: home, Version: "test", ChunkCommand: []string{self}})
+	s, err := Connect(t.Context(), Options{Home: home, Version: "test", ChunkCommand: []string{self, asChild}})
 	if err != nil {
 		t.Fatal(err)
 	}
