@@ -65,7 +65,7 @@ func owners() map[string][]string {
 		"github.com/spf13/cobra":                 {"cmd/cli"},
 		"github.com/klauspost/compress":          {"store", "pipeline/bus/natsbus"},
 		"github.com/go-enry/go-enry":             {"sync/scan", "store/search"},
-		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding"},
+		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding", "pipeline/bus/natsbus"},
 		"golang.org/x/sys":                       {"sync/scan", "store", "pipeline/chunk", "cmd/host"},
 		"golang.org/x/sync":                      {"sync", "store", "pipeline", "cmd"},
 	}

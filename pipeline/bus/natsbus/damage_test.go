@@ -1,6 +1,7 @@
 package natsbus_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -187,6 +188,19 @@ func flip(at int) func([]byte) []byte {
 	}
 }
 
+// flipHeaderLength changes the field, outside the server's checksum, that says where the
+// headers of a message end. It takes the first message of codebase a in the block.
+func flipHeaderLength(t *testing.T, block []byte, bits byte) []byte {
+	t.Helper()
+	subject := []byte("freshet.default.a.sync")
+	at := bytes.Index(block, subject)
+	if at < 0 {
+		t.Fatal("no message of codebase a in the block")
+	}
+	block[at+len(subject)] ^= bits
+	return block
+}
+
 func truncate(b []byte) []byte { return b[:len(b)/2] }
 
 // TestStreamDamageIsNoticed: a stream deleted, truncated, flipped by a byte or restored
@@ -256,6 +270,23 @@ func TestStreamDamageIsNoticed(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join(stream(older.dir), name))
 			must(t, err)
 			must(t, os.WriteFile(filepath.Join(stream(dir), name), data, 0o600))
+		}, "harmless"},
+		{"length of a message's headers flipped", func(t *testing.T, dir string) {
+			name := blocks(t, dir)[1]
+			change(t, name, func(b []byte) []byte { return flipHeaderLength(t, b, 0x01) })
+		}, "gap"},
+		{"message made undeliverable", func(t *testing.T, dir string) {
+			name := blocks(t, dir)[1]
+			change(t, name, func(b []byte) []byte { return flipHeaderLength(t, b, 0x80) })
+		}, "gap"},
+		{"consumer's floor raised", func(t *testing.T, dir string) {
+			change(t, filepath.Join(consumer(dir), "o.dat"), func(b []byte) []byte {
+				b[3] ^= 0x08
+				return b
+			})
+		}, "harmless"},
+		{"sums of consumers broken", func(t *testing.T, dir string) {
+			write(filepath.Join(dir, "consumers.json"))
 		}, "harmless"},
 		{"consumer state emptied", func(t *testing.T, dir string) {
 			must(t, os.Truncate(filepath.Join(consumer(dir), "o.dat"), 0))

@@ -13,6 +13,10 @@
 // holds as long as nothing was lost. The embedded server is made to read its files, not
 // its summary of them, whenever it starts, so that the left side is what is truly there.
 //
+// Two things the server does not check are checked here: where a message's headers end, by
+// a checksum of our own in each message, which Open compares for the whole embedded log;
+// and the state of consumers, by checksums that Close leaves for the next Open.
+//
 // JetStream does not lock its directory: whoever calls Open with a directory must hold a
 // lock of his own on it.
 package natsbus

@@ -129,7 +129,7 @@ func (b *Bus) delivery(msg jetstream.Msg) (bus.Delivery, error) {
 	if err != nil {
 		return bus.Delivery{}, fmt.Errorf("read metadata: %w", err)
 	}
-	data, err := b.packer.unpack(msg.Headers(), msg.Data())
+	data, err := b.unseal(msg.Headers(), msg.Data())
 	d := bus.Delivery{
 		Stored: bus.Stored{
 			Message:  bus.Message{ID: identity(msg.Headers()), Data: data},

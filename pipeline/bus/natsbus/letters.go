@@ -40,6 +40,9 @@ func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus
 	letter.Header.Set(headerAt, d.At.Format(time.RFC3339Nano))
 	letter.Header.Set(headerConsumer, c.Name)
 	letter.Header.Set(headerReason, oneLine(cause.Error()))
+	if !errors.Is(cause, errSum) { // a damaged message stays one: it is never retried
+		seal(letter)
+	}
 	if _, err := b.send(ctx, letter); err != nil {
 		return fmt.Errorf("bury message %d: %w", d.Sequence, err)
 	}
@@ -96,7 +99,7 @@ func (b *Bus) letter(raw *jetstream.RawStreamMsg) (bus.DeadLetter, error) {
 	}
 	var errs [4]error
 	l.ID = raw.Header.Get(headerIdentity)
-	l.Data, errs[3] = b.packer.unpack(raw.Header, raw.Data)
+	l.Data, errs[3] = b.unseal(raw.Header, raw.Data)
 	l.Codebase, l.Lane, errs[0] = b.parseSubject(raw.Header.Get(headerSubject))
 	l.Sequence, errs[1] = strconv.ParseUint(raw.Header.Get(headerSequence), 10, 64)
 	l.At, errs[2] = time.Parse(time.RFC3339Nano, raw.Header.Get(headerAt))
@@ -115,6 +118,7 @@ func (b *Bus) RetryDeadLetter(ctx context.Context, letter uint64) error {
 		// The server would take the message's own ID for a repeat.
 		msg.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("retry/%d/%d", letter, raw.Time.UnixNano()))
 		msg.Header.Set(headerIdentity, l.ID)
+		seal(msg)
 		_, err = b.send(ctx, msg)
 		return err
 	})

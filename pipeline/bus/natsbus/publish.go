@@ -77,6 +77,7 @@ func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64
 		msg := &nats.Msg{Subject: subject, Header: nats.Header{}}
 		msg.Header.Set(jetstream.MsgIDHeader, m.ID)
 		b.packer.pack(msg, m.Data)
+		seal(msg)
 		if i == 0 && guard != nil {
 			msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(*guard, 10))
 		}
@@ -173,7 +174,6 @@ func (b *Bus) recent(ctx context.Context, id store.CodebaseID, lane bus.Lane) (m
 		FilterSubject: b.subject(id, lane),
 		DeliverPolicy: jetstream.DeliverByStartTimePolicy,
 		OptStartTime:  &since,
-		HeadersOnly:   true,
 	}, math.MaxUint64, func(s bus.Stored) error {
 		known[s.ID] = s.Sequence
 		return nil

@@ -3,6 +3,7 @@ package natsbus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,6 +19,9 @@ const scanLinger = time.Minute
 
 // errTorn says that messages of a scan got lost on the way: go on where it stopped.
 var errTorn = errors.New("messages were lost on the way")
+
+// errUnreadable says that the log has a message that is not what was published.
+var errUnreadable = errors.New("unreadable message")
 
 // scan calls fn, in order, for the messages that a consumer's configuration chooses; with
 // a bound it ends after that sequence or with the last message, else with ctx. It returns
@@ -63,7 +67,7 @@ func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerCo
 		}
 		d, err := b.delivery(msg)
 		if err != nil {
-			return from, err
+			return from, fmt.Errorf("message %d: %w: %w", meta.Sequence.Stream, errUnreadable, err)
 		}
 		if err := fn(d.Stored); err != nil {
 			return from, &ownError{err}

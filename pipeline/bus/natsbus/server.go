@@ -33,6 +33,12 @@ func startServer(o Options) (*embedded, error) {
 	if err := dropSummaries(o.Dir); err != nil {
 		return nil, err
 	}
+	switch dropped, err := dropDamagedConsumers(o.Dir); {
+	case err != nil:
+		return nil, err
+	case dropped > 0:
+		o.Log.Warn("consumers with a damaged state begin again with the oldest message", "consumers", dropped)
+	}
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "freshet",
 		JetStream:              true,

@@ -43,7 +43,7 @@ func (b *Bus) state(ctx context.Context) (bus.State, error) {
 	}
 	s := bus.State{
 		Incarnation: incarnation, First: info.State.FirstSeq, Last: info.State.LastSeq,
-		Messages: info.State.Msgs, Bytes: info.State.Bytes, Gap: gap,
+		Messages: info.State.Msgs, Bytes: info.State.Bytes, Gap: gap || b.torn == incarnation,
 		Consumers: map[string]bus.ConsumerState{},
 	}
 	consumers := stream.ListConsumers(ctx)
