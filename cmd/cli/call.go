@@ -45,8 +45,18 @@ func (r *run) call(ctx context.Context, verb string, params any) error {
 		envelope.Error = tool.AsError(context.Canceled)
 		envelope.NextSteps = nil
 	}
+	if e := envelope.Error; e != nil && e.Code == tool.CodeInvalidArgument && len(envelope.NextSteps) == 0 {
+		envelope.NextSteps = append(envelope.NextSteps, usageStep("freshet "+verb))
+	}
 	r.print(envelope)
 	return nil
+}
+
+// usageStep shows how a command is used.
+func usageStep(command string) tool.NextStep {
+	return tool.NextStep{
+		Tool: tool.ToolCommandLine, Arguments: map[string]any{"command": command + " --help"}, Why: "shows the usage",
+	}
 }
 
 // unreachable is the error of an index that could not be asked.
@@ -76,32 +86,4 @@ func (r *run) print(e *tool.Envelope) {
 		_, _ = fmt.Fprintln(r.Stderr, "error: write answer:", err)
 		r.code = tool.ExitError
 	}
-}
-
-// scope is the codebase that an argument names, or the one of the working directory.
-func (r *run) scope(args []string) tool.Scope {
-	s := tool.Scope{CWD: r.Dir}
-	if len(args) > 0 {
-		s.Codebase = r.codebase(args[0])
-	}
-	return s
-}
-
-// codebase resolves a reference that is written as a path; names and ids stay.
-func (r *run) codebase(ref string) string {
-	if ref == "." || ref == ".." || filepath.Base(ref) != ref {
-		return r.path(ref)
-	}
-	return ref
-}
-
-// path makes a path absolute, and resolves its symlinks as far as it exists.
-func (r *run) path(path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.Dir, path)
-	}
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		return resolved
-	}
-	return filepath.Clean(path)
 }

@@ -87,9 +87,7 @@ func (r *run) fail(ctx context.Context, root *cobra.Command, args []string, err 
 		if cmd, _, err := root.Find(args); err == nil {
 			help = cmd.CommandPath()
 		}
-		known = known.Next(tool.NextStep{
-			Tool: tool.ToolCommandLine, Arguments: map[string]any{"command": help + " --help"}, Why: "shows the usage",
-		})
+		known = known.Next(usageStep(help))
 	}
 	if ctx.Err() != nil {
 		known = tool.AsError(context.Canceled)

@@ -15,11 +15,11 @@ func (r *run) indexVerb() *cobra.Command {
 		Short: "Register and index a directory; waits until it is sealed full",
 		Args:  atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := r.Dir
+			path := "."
 			if len(args) > 0 {
-				path = r.path(args[0])
+				path = args[0]
 			}
-			return r.call(cmd.Context(), "index", tool.ManageParams{Path: path, Wait: true})
+			return r.call(cmd.Context(), "index", tool.ManageParams{Path: r.path(path), Wait: true})
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -26,12 +27,15 @@ func (r *run) searchVerb() *cobra.Command {
   freshet search --mode regex --paths 'cmd/**' 'os\.Exit\(\d\)'`,
 		Args: atLeast(1, "a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(checkText("query", args...), checkText("--paths", p.Paths...)); err != nil {
+				return err
+			}
 			p.Query, p.Freshness, p.MaxTokens = strings.Join(args, " "), tool.Mode(freshness), unbounded
 			p.MaxWaitMs = int(wait.Milliseconds())
 			if wait >= 0 && p.MaxWaitMs == 0 {
 				p.MaxWaitMs = 1 // 0 would be the default
 			}
-			p.Scope = tool.Scope{CWD: r.Dir}
+			p.Scope = r.scope(nil)
 			if codebase != "" {
 				p.Codebase = r.codebase(codebase)
 			}
@@ -59,7 +63,11 @@ func (r *run) readVerb() *cobra.Command {
 		Example: "  freshet read cmd/main.go:10-40\n  freshet read Server.Close",
 		Args:    atLeast(1, "a path, path:START-END or symbol"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return r.call(cmd.Context(), "read", tool.ReadParams{Scope: r.scope(nil), Targets: args, MaxTokens: unbounded})
+			p := tool.ReadParams{Scope: r.scope(nil), MaxTokens: unbounded}
+			for _, target := range args {
+				p.Targets = append(p.Targets, tool.QuoteTarget(target))
+			}
+			return r.call(cmd.Context(), "read", p)
 		},
 	}
 }
@@ -81,7 +89,7 @@ func (r *run) whyVerb() *cobra.Command {
 		Short: "Tell why a path is or is not searchable",
 		Args:  exactly(1, "a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return r.call(cmd.Context(), "why", tool.WhyParams{Scope: r.scope(nil), Path: args[0]})
+			return r.call(cmd.Context(), "why", tool.WhyParams{Scope: r.scope(nil), Path: typed(args[0])})
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
 	"github.com/freshet/freshet/sync/scan"
 )
 
@@ -59,6 +60,22 @@ func adviseHome(home string, err error) error {
 		return e.Next(command("ls -ld "+home, "shows whose the directory is; give this user the right to write to it, or choose another --home"))
 	}
 	return e.Next(command("ls -la "+home, "shows what stands in the way; move it aside, or choose another --home"))
+}
+
+// adviseFile says what to do about a file that cannot be made.
+func adviseFile(path string, err error) error {
+	dir := merkle.QuotePath(filepath.Dir(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return tool.Errorf(tool.CodePathNotFound, "the directory %s does not exist; make it, or name a file in another", dir).
+			Detail("directory", dir)
+	case errors.Is(err, syscall.ENOTDIR):
+		return tool.Errorf(tool.CodePathNotFound, "%s is not a directory; name a file in one", dir).Detail("directory", dir)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return tool.Errorf(tool.CodePermissionDenied, "no file can be made in %s; give this user the right to write to it, or name a file in another directory", dir).
+			Detail("directory", dir)
+	}
+	return fmt.Errorf("make file: %w", err)
 }
 
 func command(line, why string) tool.NextStep {

@@ -78,9 +78,13 @@ func (h historian) Record(ctx context.Context, path string) (recording tool.Reco
 		return recording, tool.Invalid("file", merkle.QuotePath(path)+" exists; name a new file")
 	}
 	if err != nil {
-		return recording, fmt.Errorf("make history file: %w", err)
+		return recording, adviseFile(path, err)
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil { // half a history is of no use
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
 	w, err := history.NewWriter(file)
 	if err != nil {
 		return recording, err
@@ -99,7 +103,7 @@ func (h historian) Record(ctx context.Context, path string) (recording tool.Reco
 	if err != nil {
 		return recording, err
 	}
-	return tool.Recording{File: path, Events: w.Events, Contents: w.Contents, Bytes: info.Size()}, nil
+	return tool.Recording{File: merkle.QuotePath(path), Events: w.Events, Contents: w.Contents, Bytes: info.Size()}, nil
 }
 
 // readLog decodes the events of a range of the log; unreadable ones are left out, as the

@@ -183,7 +183,7 @@ func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (t
 		e, err := event.Decode(m.Data)
 		if err == nil && names(e, quoted) {
 			told := logEvent(m)
-			told.Summary = mention(e, report.Path, told.Summary)
+			told.Summary = mention(e, quoted, told.Summary)
 			report.Events = append(report.Events, told)
 			if len(report.Events) > maxEvents {
 				report.Events = report.Events[1:]

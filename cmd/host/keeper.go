@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
@@ -50,11 +52,15 @@ func (k keeper) DeadLetters(ctx context.Context) ([]tool.DeadLetter, error) {
 	return out, nil
 }
 
-// Settle retries or drops dead letters; an empty list means all.
+// Settle retries or drops dead letters; an empty list means all. When one that is named is
+// not there, nothing is done.
 func (k keeper) Settle(ctx context.Context, letters []uint64, retry bool) (int, error) {
 	all, err := k.bus.DeadLetters(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("list dead letters: %w", err)
+	}
+	if err := allThere(letters, all); err != nil {
+		return 0, err
 	}
 	settle := k.bus.DropDeadLetter
 	if retry {
@@ -71,6 +77,34 @@ func (k keeper) Settle(ctx context.Context, letters []uint64, retry bool) (int, 
 		settled++
 	}
 	return settled, nil
+}
+
+// maxNamed is how many numbers an error names.
+const maxNamed = 20
+
+// allThere is the error for numbers that no dead letter has.
+func allThere(letters []uint64, all []bus.DeadLetter) error {
+	there := make([]string, 0, len(all))
+	for _, l := range all {
+		there = append(there, strconv.FormatUint(l.Letter, 10))
+	}
+	for _, n := range letters {
+		number := strconv.FormatUint(n, 10)
+		if slices.Contains(there, number) {
+			continue
+		}
+		have := "there are none"
+		if len(there) > 0 {
+			have = "there are " + strings.Join(there[:min(len(there), maxNamed)], ", ")
+		}
+		if more := len(there) - maxNamed; more > 0 {
+			have += fmt.Sprintf(" and %d more", more)
+		}
+		return tool.Errorf(tool.CodeTargetNotFound, "there is no dead letter %s; %s", number, have).
+			Detail("letters", there).
+			Next(command("freshet dead-letters list", "shows the dead letters with their reasons"))
+	}
+	return nil
 }
 
 // The times between looks for segments to merge, and for what to collect.

@@ -77,6 +77,11 @@ func decoded[P any](handle func(*call, context.Context, P) error) handler {
 				return Invalid("params", err.Error())
 			}
 		}
+		if p, ok := any(&params).(pathful); ok {
+			if err := p.unquote(); err != nil {
+				return err
+			}
+		}
 		return handle(c, ctx, params)
 	}
 }

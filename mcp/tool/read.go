@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -30,8 +29,8 @@ func (c *call) read(ctx context.Context, p ReadParams) error {
 		return err
 	}
 	scope := p.Scope
-	if scope.Codebase == "" && filepath.IsAbs(p.Targets[0]) {
-		scope.Codebase = p.Targets[0]
+	if scope.Codebase == "" {
+		scope.Codebase = absoluteTarget(p.Targets[0])
 	}
 	b, err := c.resolve(ctx, scope)
 	if err != nil {
@@ -162,7 +161,7 @@ func (r *reader) show(ctx context.Context, path string, file LiveFile, start, en
 	lines := countLines(file.Data)
 	from, to := r.clamp(path, lines, start, end)
 	return Hit{
-		ID: path + ":" + strconv.Itoa(from), Kind: search.HitFile, FilePath: merkle.QuotePath(path),
+		ID: merkle.QuotePath(path) + ":" + strconv.Itoa(from), Kind: search.HitFile, FilePath: merkle.QuotePath(path),
 		StartLine: from, EndLine: to, Language: file.Language, ContentHash: file.Hash,
 		Verified: true, Index: state, Lines: lines, Content: excerpt(file.Data, from, to),
 	}, nil

@@ -145,5 +145,27 @@ func shellWord(s string) string {
 	if safe {
 		return s
 	}
+	if Visible(s) != s || strings.Contains(s, "\n") {
+		return "$" + escapedWord(s)
+	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// escapedWord writes bytes that no terminal shows as escapes.
+func escapedWord(s string) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, c := range []byte(s) {
+		switch {
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
 }

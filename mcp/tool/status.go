@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -107,8 +106,8 @@ func (c *call) why(ctx context.Context, p WhyParams) error {
 		return Invalid("path", "is missing")
 	}
 	scope := p.Scope
-	if scope.Codebase == "" && filepath.IsAbs(p.Path) {
-		scope.Codebase = p.Path
+	if scope.Codebase == "" {
+		scope.Codebase = absoluteTarget(p.Path)
 	}
 	b, err := c.resolve(ctx, scope)
 	if err != nil {
