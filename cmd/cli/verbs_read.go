@@ -63,7 +63,8 @@ func (r *run) readVerb() *cobra.Command {
 		Example: "  freshet read cmd/main.go:10-40\n  freshet read Server.Close",
 		Args:    atLeast(1, "a path, path:START-END or symbol"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p := tool.ReadParams{Scope: r.scope(nil), MaxTokens: unbounded}
+			p := tool.ReadParams{Scope: r.scope(nil)}
+			p.MaxTokens = unbounded
 			for _, target := range args {
 				p.Targets = append(p.Targets, tool.QuoteTarget(target))
 			}

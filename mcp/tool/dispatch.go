@@ -40,7 +40,19 @@ func verbs() []verb {
 	}
 }
 
-// Verbs lists the names that Dispatch knows.
+// tools are the verbs that agents call: their answers are shaped for a reader with a
+// budget.
+func tools() []verb {
+	return []verb{
+		{ToolSearch, decoded((*call).search)},
+		{ToolRead, decoded((*call).read)},
+		{ToolList, decoded((*call).listCodebases)},
+		{ToolCompare, decoded((*call).diff)},
+		{ToolManage, decoded((*call).manageIndex)},
+	}
+}
+
+// Verbs lists the names of the command line that Dispatch knows.
 func Verbs() []string {
 	var names []string
 	for _, v := range verbs() {
@@ -49,13 +61,19 @@ func Verbs() []string {
 	return names
 }
 
-// Dispatch calls a verb with its parameters in JSON and always returns an envelope: errors
-// are in it. observe is called from the calling goroutine's stack only, and may be nil.
+// Dispatch calls a verb or a tool with its parameters in JSON and always returns an
+// envelope: errors are in it. The answer of a tool fits the budget of its parameters in the
+// format that they name, as Render gives it. observe is called from the calling goroutine's stack only, and may be nil.
 // Parameters with unknown members are refused, so that a misspelt one is not ignored.
 func Dispatch(ctx context.Context, b *Backend, name string, params json.RawMessage, observe Observer) *Envelope {
 	c := newCall(b, observe)
+	named := func(v verb) bool { return v.name == name }
+	if all := tools(); slices.ContainsFunc(all, named) {
+		c.tool = name
+		return c.finish(all[slices.IndexFunc(all, named)].handle(ctx, c, params))
+	}
 	all := verbs()
-	at := slices.IndexFunc(all, func(v verb) bool { return v.name == name })
+	at := slices.IndexFunc(all, named)
 	if at < 0 {
 		return c.finish(Invalid("verb", "there is no verb "+name, Verbs()...))
 	}
@@ -90,6 +108,7 @@ func decoded[P any](handle func(*call, context.Context, P) error) handler {
 type call struct {
 	*Backend
 	env     *Envelope
+	tool    string // the name of the tool, "" for a verb
 	observe Observer
 	now     func() time.Time
 	started time.Time

@@ -104,9 +104,7 @@ func TestSearchSaysHowFreshItIs(t *testing.T) {
 			if test.change != nil {
 				test.change(w)
 			}
-			e := call(t, w, "search", tool.SearchParams{
-				Scope: scope(), Demand: tool.Demand{Freshness: test.freshness}, Query: "greet func", Mode: test.mode,
-			})
+			e := call(t, w, "search", tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Demand: tool.Demand{Freshness: test.freshness}, Query: "greet func", Mode: test.mode}})
 			var code tool.Code
 			if e.Error != nil {
 				code = e.Error.Code
@@ -147,7 +145,7 @@ func TestRefusalAgreesWithTheGate(t *testing.T) {
 				change(&now)
 				w := indexed(t)
 				w.Requires, w.CannotEmbed = indexedBy.Diff(now), true
-				e := call(t, w, "search", tool.SearchParams{Scope: scope(), Query: "Greet", Mode: string(mode)})
+				e := call(t, w, "search", tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "Greet", Mode: string(mode)}})
 				served := e.Error == nil
 				if want := search.CheckRecipe(indexedBy, now, mode).Serve; served != want {
 					t.Errorf("served %v, the gate says %v", served, want)
@@ -188,9 +186,7 @@ func TestHitsAreComparedWithTheDisk(t *testing.T) {
 					test.during[n-1](w)
 				}
 			}
-			e := call(t, w, "search", tool.SearchParams{
-				Scope: scope(), Demand: tool.Demand{Freshness: test.freshness}, Query: "func",
-			})
+			e := call(t, w, "search", tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Demand: tool.Demand{Freshness: test.freshness}, Query: "func"}})
 			var code tool.Code
 			if e.Error != nil {
 				code = e.Error.Code
@@ -223,12 +219,12 @@ func TestSearchCreatesOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	w := tooltest.New()
 	w.Write(root, "a.go", "func A() {}\n")
-	e := call(t, w, "search", tool.SearchParams{Scope: scope(), Query: "func"})
+	e := call(t, w, "search", tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "func"}})
 	if e.Error == nil || e.Error.Code != tool.CodeCodebaseNotFound || e.State != tool.StateNotFound {
 		t.Fatalf("got %v, state %s; want codebase_not_found", e.Error, e.State)
 	}
 	var phases []tool.Phase
-	raw, err := json.Marshal(tool.SearchParams{Scope: scope(), Query: "func", Create: true})
+	raw, err := json.Marshal(tool.SearchParams{Scope: scope(), Create: true, SearchCodebase: tool.SearchCodebase{Query: "func"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +248,7 @@ func TestSearchWhileIndexing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Running = &tool.Operation{ID: "op", Kind: tool.OperationIndex, Phase: tool.PhaseChunking, Counts: tool.Counts{FilesTotal: 2, FilesChunked: 1}}
-	e := call(t, w, "search", tool.SearchParams{Scope: scope(), Query: "func", Create: true})
+	e := call(t, w, "search", tool.SearchParams{Scope: scope(), Create: true, SearchCodebase: tool.SearchCodebase{Query: "func"}})
 	if e.Error == nil || e.Error.Code != tool.CodeIndexing || !e.Error.Retryable || e.ExitCode() != 3 || e.State != tool.StateIndexing {
 		t.Fatalf("error %+v, exit %d, state %s; want indexing, retryable, 3", e.Error, e.ExitCode(), e.State)
 	}
@@ -270,7 +266,7 @@ func TestPagesJoinIntoTheWholeAnswer(t *testing.T) {
 		w.Write(root, name, strings.Repeat("func F() {}\nfunc G() { both }\n", 4))
 	}
 	call(t, w, "index", tool.ManageParams{Path: root, Wait: true})
-	whole := call(t, w, "search", tool.SearchParams{Scope: scope(), Query: "func both", Limit: 100, MaxTokens: -1})
+	whole := call(t, w, "search", tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "func both", Limit: 100, Shape: tool.Shape{MaxTokens: -1}}})
 	if len(whole.Results) != 24 || whole.HasMore {
 		t.Fatalf("%d results, more %v; want 24", len(whole.Results), whole.HasMore)
 	}
@@ -279,7 +275,7 @@ func TestPagesJoinIntoTheWholeAnswer(t *testing.T) {
 			var ids []string
 			cursor := ""
 			for range 30 {
-				page := call(t, w, "search", tool.SearchParams{Scope: scope(), Query: "func both", Limit: limit, Cursor: cursor, MaxTokens: budget})
+				page := call(t, w, "search", tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "func both", Limit: limit, Cursor: cursor, Shape: tool.Shape{MaxTokens: budget}}})
 				if page.Error != nil {
 					t.Fatal(page.Error)
 				}
@@ -307,7 +303,7 @@ func TestPagesJoinIntoTheWholeAnswer(t *testing.T) {
 func TestCursorIsBound(t *testing.T) {
 	t.Parallel()
 	w := indexed(t)
-	first := call(t, w, "search", tool.SearchParams{Scope: scope(), Query: "greet", Limit: 1})
+	first := call(t, w, "search", tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "greet", Limit: 1}})
 	if !first.HasMore {
 		t.Fatal("want a second page")
 	}
@@ -317,10 +313,10 @@ func TestCursorIsBound(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, e.Error, code)
 		}
 	}
-	expect("another query", tool.SearchParams{Query: "other"}, tool.CodeCursorMismatch)
-	expect("another mode", tool.SearchParams{Query: "greet", Mode: "text"}, tool.CodeCursorMismatch)
+	expect("another query", tool.SearchParams{SearchCodebase: tool.SearchCodebase{Query: "other"}}, tool.CodeCursorMismatch)
+	expect("another mode", tool.SearchParams{SearchCodebase: tool.SearchCodebase{Query: "greet", Mode: "text"}}, tool.CodeCursorMismatch)
 	w.Write(root, "new.go", "func New() {}\n")
-	expect("another snapshot", tool.SearchParams{Query: "greet"}, tool.CodeCursorMismatch)
+	expect("another snapshot", tool.SearchParams{SearchCodebase: tool.SearchCodebase{Query: "greet"}}, tool.CodeCursorMismatch)
 }
 
 func TestErrorsAreEnvelopes(t *testing.T) {

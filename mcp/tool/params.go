@@ -8,6 +8,12 @@ type Scope struct {
 	CWD      string `json:"cwd,omitempty" jsonschema:"working directory of the caller"`
 }
 
+// Where names the codebase that a tool is called on. In the parameters of a verb Scope
+// stands in its place.
+type Where struct {
+	Codebase string `json:"codebase,omitempty" jsonschema:"id, name or a path inside; may be left out when there is only one"`
+}
+
 // Demand says how fresh an answer must be.
 type Demand struct {
 	Freshness Mode   `json:"freshness,omitempty" jsonschema:"verified (default: check, catch up for at most max_wait_ms), strict (current or an error), eventual (unchecked)"`
@@ -15,31 +21,27 @@ type Demand struct {
 	MinToken  string `json:"min_token,omitempty" jsonschema:"freshness token of an earlier answer: never answer from an older state"`
 }
 
-// SearchParams are the parameters of a search.
-type SearchParams struct {
-	Scope
-	Demand
-	Query   string   `json:"query" jsonschema:"words, a question, a symbol name, a path or a regular expression, by mode"`
-	Mode    string   `json:"mode,omitempty" jsonschema:"hybrid (default), semantic, text, symbol, path, regex"`
-	Limit   int      `json:"limit,omitempty" jsonschema:"most hits; default 10, at most 100"`
-	Paths   []string `json:"paths,omitempty" jsonschema:"globs that keep files; a leading ! takes files out"`
-	Langs   []string `json:"langs,omitempty" jsonschema:"languages, or extensions with their dot"`
-	Kinds   []string `json:"kinds,omitempty" jsonschema:"definition kinds: function, method, class, struct, interface, ..."`
-	Context int      `json:"context_lines,omitempty" jsonschema:"lines around each hit; at most 50"`
-	Explain bool     `json:"explain,omitempty" jsonschema:"show every signal of each score"`
-	Cursor  string   `json:"cursor,omitempty" jsonschema:"next_cursor of an earlier answer"`
-	// MaxTokens bounds the answer; negative means unbounded.
-	MaxTokens int `json:"max_response_tokens,omitempty" jsonschema:"size of the answer; default 4000"`
-	// Create registers and indexes CWD when it lies in no codebase.
-	Create bool `json:"create,omitempty" jsonschema:"register and index the directory when it is not yet"`
+// Shape says how an answer is to look.
+type Shape struct {
+	Verbosity Verbosity `json:"verbosity,omitempty" jsonschema:"summary, standard (default) or full: the same items with more of each"`
+	// MaxTokens bounds the answer; negative means unbounded, which no tool may ask for.
+	MaxTokens int    `json:"max_response_tokens,omitempty" jsonschema:"most tokens of the answer; default 4000, at most 25000"`
+	Format    Format `json:"format,omitempty" jsonschema:"markdown (default) or json"`
+	SessionID string `json:"session_id,omitempty" jsonschema:"a word of your choice that ties calls together for 30 minutes: what was shown before collapses to a line"`
 }
 
-// ReadParams are the parameters of a read.
+// SearchParams are those of the verb search: the tool's, and what a command line adds.
+type SearchParams struct {
+	Scope
+	SearchCodebase
+	// Create registers and indexes CWD when it lies in no codebase.
+	Create bool `json:"create,omitempty"`
+}
+
+// ReadParams are those of the verb read.
 type ReadParams struct {
 	Scope
-	Demand
-	Targets   []string `json:"targets" jsonschema:"path, path:START-END (1-based, inclusive) or symbol; at most 20"`
-	MaxTokens int      `json:"max_response_tokens,omitempty" jsonschema:"size of the answer; default 4000"`
+	ReadCode
 }
 
 // StatusParams are the parameters of status. Without a codebase, and outside of any, all
@@ -77,12 +79,10 @@ type SnapshotParams struct {
 	Number uint64 `json:"number,omitempty" jsonschema:"the snapshot to pin, unpin or serve again"`
 }
 
-// DiffParams are the parameters of diff.
+// DiffParams are those of the verb diff.
 type DiffParams struct {
 	Scope
-	From  uint64 `json:"from" jsonschema:"number of the older snapshot"`
-	To    uint64 `json:"to,omitempty" jsonschema:"number of the newer snapshot; default the one served"`
-	Limit int    `json:"limit,omitempty" jsonschema:"most changes listed; default 200"`
+	CompareSnapshots
 }
 
 // ExportParams are the parameters of export.

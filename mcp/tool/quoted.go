@@ -31,6 +31,13 @@ func (p *ManageParams) unquote() error {
 	return unquotePath("path", &p.Path)
 }
 
+func (p *manageParams) unquote() error {
+	if err := p.Scope.unquote(); err != nil {
+		return err
+	}
+	return unquotePath("path", &p.Path)
+}
+
 func (p *RecordParams) unquote() error { return unquotePath("file", &p.File) }
 
 func (p *ReplayParams) unquote() error { return unquotePath("file", &p.File) }

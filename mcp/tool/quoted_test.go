@@ -22,10 +22,10 @@ func TestPathsCrossJSON(t *testing.T) {
 		{"index a path", "index", tool.ManageParams{Path: merkle.QuotePath(root), Wait: true}},
 		{"index the working directory", "index", tool.ManageParams{Scope: tool.Scope{CWD: merkle.QuotePath(root)}, Wait: true}},
 		{"sync by path", "sync", tool.ManageParams{Scope: tool.Scope{Codebase: merkle.QuotePath(root)}, Wait: true}},
-		{"search and create", "search", tool.SearchParams{Scope: tool.Scope{CWD: merkle.QuotePath(root)}, Query: "alpha", Create: true}},
+		{"search and create", "search", tool.SearchParams{Scope: tool.Scope{CWD: merkle.QuotePath(root)}, Create: true, SearchCodebase: tool.SearchCodebase{Query: "alpha"}}},
 		{"why by an absolute path", "why", tool.WhyParams{Path: merkle.QuotePath(root + "/x\xff.go")}},
-		{"read a path", "read", tool.ReadParams{Targets: []string{tool.QuoteTarget("x\xff.go")}}},
-		{"read a range", "read", tool.ReadParams{Targets: []string{tool.QuoteTarget(root + "/x\xff.go:1-1")}}},
+		{"read a path", "read", tool.ReadParams{ReadCode: tool.ReadCode{Targets: []string{tool.QuoteTarget("x\xff.go")}}}},
+		{"read a range", "read", tool.ReadParams{ReadCode: tool.ReadCode{Targets: []string{tool.QuoteTarget(root + "/x\xff.go:1-1")}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 			if cwd == "" {
 				cwd = root
 			}
-			e := call(t, w, "read", tool.ReadParams{Scope: tool.Scope{CWD: cwd}, Targets: []string{test.target}, MaxTokens: -1})
+			e := call(t, w, "read", tool.ReadParams{Scope: tool.Scope{CWD: cwd}, ReadCode: tool.ReadCode{Targets: []string{test.target}, Shape: tool.Shape{MaxTokens: -1}}})
 			if test.code != "" {
 				if e.Error == nil || e.Error.Code != test.code {
 					t.Fatalf("error %v, want %s", e.Error, test.code)
@@ -112,7 +112,7 @@ func TestRead(t *testing.T) {
 func TestABadTargetCostsOnlyItself(t *testing.T) {
 	t.Parallel()
 	w := indexed(t)
-	e := call(t, w, "read", tool.ReadParams{Scope: scope(), Targets: []string{"nope/x", "greet.go", ".git/HEAD"}})
+	e := call(t, w, "read", tool.ReadParams{Scope: scope(), ReadCode: tool.ReadCode{Targets: []string{"nope/x", "greet.go", ".git/HEAD"}}})
 	if e.Error != nil || len(e.Results) != 1 || e.Status != tool.StatusPartial || len(e.Warnings) != 2 {
 		t.Errorf("error %v, %d results, %s, %d warnings", e.Error, len(e.Results), e.Status, len(e.Warnings))
 	}

@@ -1,9 +1,25 @@
 package tool
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
+
+// Render writes an answer as it is sent to an agent, in a format; any but json is Markdown.
+// The text is the same in whatever process it is rendered.
+func Render(e *Envelope, format string) string {
+	if Format(format) == FormatJSON {
+		var b strings.Builder
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(e); err != nil {
+			panic(err) // an envelope came or went as JSON
+		}
+		return strings.TrimSuffix(b.String(), "\n")
+	}
+	return Markdown(e) + ErrorText(e)
+}
 
 // Markdown renders what an envelope says for people: the answer, the remarks, and last the
 // verdict. An error is not part of it; see ErrorText. Text that comes from files is fenced

@@ -19,6 +19,7 @@ const (
 	MaxContext       = 50
 	MaxQuery         = 4096
 	DefaultMaxTokens = 4000
+	MaxMaxTokens     = 25000
 )
 
 // search answers a query: the verdict first, then retrieval, then a comparison of each hit

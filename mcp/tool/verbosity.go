@@ -1,0 +1,56 @@
+package tool
+
+import "slices"
+
+// Verbosity says how much of each item an answer shows. The levels are projections of one
+// result: the same items in the same order at each.
+type Verbosity string
+
+// The levels of verbosity.
+const (
+	VerbositySummary  Verbosity = "summary"
+	VerbosityStandard Verbosity = "standard"
+	VerbosityFull     Verbosity = "full"
+)
+
+// Verbosities lists the levels from the least to the most.
+func Verbosities() []Verbosity {
+	return []Verbosity{VerbositySummary, VerbosityStandard, VerbosityFull}
+}
+
+// Format is how an answer is written.
+type Format string
+
+// The formats.
+const (
+	FormatMarkdown Format = "markdown"
+	FormatJSON     Format = "json"
+)
+
+// Formats lists the formats, the default first.
+func Formats() []Format { return []Format{FormatMarkdown, FormatJSON} }
+
+// checked fills the defaults of a shape and refuses what it may not be.
+func (s Shape) checked(asTool bool) (Shape, error) {
+	if s.Verbosity == "" {
+		s.Verbosity = VerbosityStandard
+		if !asTool {
+			s.Verbosity = VerbosityFull
+		}
+	}
+	if s.Format == "" {
+		s.Format = FormatMarkdown
+	}
+	if s.MaxTokens == 0 {
+		s.MaxTokens = DefaultMaxTokens
+	}
+	switch {
+	case !slices.Contains(Verbosities(), s.Verbosity):
+		return s, Invalid("verbosity", "unknown level "+string(s.Verbosity), allowed(Verbosities())...)
+	case !slices.Contains(Formats(), s.Format):
+		return s, Invalid("format", "unknown format "+string(s.Format), allowed(Formats())...)
+	case asTool && (s.MaxTokens < 0 || s.MaxTokens > MaxMaxTokens):
+		return s, Invalid("max_response_tokens", "must lie between 1 and 25000")
+	}
+	return s, nil
+}
