@@ -38,6 +38,33 @@ func rootError(id store.CodebaseID, err error) error {
 	return advised
 }
 
+// adviseFailure says what to do next about an operation that failed.
+func (h *Host) adviseFailure(id store.CodebaseID, err error) []tool.NextStep {
+	manage := func(action, why string) tool.NextStep {
+		return tool.NextStep{Tool: tool.ToolManage, Arguments: map[string]any{"action": action, "codebase": string(id)}, Why: why}
+	}
+	switch {
+	case errors.Is(err, scan.ErrRootVanished), errors.Is(err, scan.ErrRootEmptied):
+		return []tool.NextStep{
+			manage("sync", "goes on once the directory is back"),
+			manage("clear", "gives the index up, when the directory is gone for good"),
+		}
+	case errors.Is(err, scan.ErrRootUnreadable):
+		return []tool.NextStep{manage("sync", "goes on once this user may read the directory")}
+	case errors.Is(err, store.ErrDiskFull):
+		return []tool.NextStep{
+			command("df -h "+tool.ShellWord(h.opts.Home), "shows the disk that is full"),
+			command("freshet gc", "frees what no retained snapshot needs; the index stays as it was"),
+			manage("sync", "goes on once there is room; what was done is not done twice"),
+		}
+	case damaged(err):
+		return []tool.NextStep{repairStep(id)}
+	case errors.Is(err, store.ErrNewerSchema):
+		return []tool.NextStep{command("freshet version", "shows the version of this binary; install a newer one")}
+	}
+	return []tool.NextStep{manage("sync", "tries again; what was done is not done twice")}
+}
+
 // adviseHome says what to do about a data directory that cannot be opened.
 func adviseHome(home string, err error) error {
 	var known *tool.Error
@@ -46,20 +73,20 @@ func adviseHome(home string, err error) error {
 		errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrMigrationModified):
 		return err
 	}
-	e := tool.Errorf(tool.CodeStoreUnavailable, "data directory %s: %w", home, err)
+	e := tool.Errorf(tool.CodeStoreUnavailable, "data directory %s: %w", merkle.QuotePath(home), err)
 	e.Retryable = false
 	if errors.Is(err, store.ErrDiskFull) || full(home) {
-		return e.Next(command("df -h "+home, "shows the disk that is full; free some space and run the same command again, or choose another --home"))
+		return e.Next(command("df -h "+tool.ShellWord(home), "shows the disk that is full; free some space and run the same command again, or choose another --home"))
 	}
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum) {
 		damaged := filepath.Join(home, storeName)
-		return e.Next(command("mv "+damaged+" "+damaged+".damaged", "sets the damaged store aside; the files of the codebases are not touched")).
+		return e.Next(command("mv "+tool.ShellWord(damaged)+" "+tool.ShellWord(damaged+".damaged"), "sets the damaged store aside; the files of the codebases are not touched")).
 			Next(command("freshet index", "makes the index again, in each codebase"))
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return e.Next(command("ls -ld "+home, "shows whose the directory is; give this user the right to write to it, or choose another --home"))
+		return e.Next(command("ls -ld "+tool.ShellWord(home), "shows whose the directory is; give this user the right to write to it, or choose another --home"))
 	}
-	return e.Next(command("ls -la "+home, "shows what stands in the way; move it aside, or choose another --home"))
+	return e.Next(command("ls -la "+tool.ShellWord(home), "shows what stands in the way; move it aside, or choose another --home"))
 }
 
 // adviseFile says what to do about a file that cannot be made.

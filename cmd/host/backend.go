@@ -37,11 +37,12 @@ type searcher struct{ *Host }
 func (s searcher) Search(ctx context.Context, view store.View, q search.Query) (search.Result, error) {
 	result, err := s.engine.Search(ctx, view, q)
 	if !errors.Is(err, store.ErrNotFound) {
-		return result, err
+		return result, adviseDamage(view.Snapshot.Codebase, err)
 	}
 	view, verr := s.store.View(ctx, view.Snapshot.Codebase, view.Snapshot.Number)
 	if verr != nil {
 		return result, errors.Join(err, verr)
 	}
-	return s.engine.Search(ctx, view, q)
+	result, err = s.engine.Search(ctx, view, q)
+	return result, adviseDamage(view.Snapshot.Codebase, err)
 }

@@ -85,7 +85,7 @@ type Host struct {
 // that wraps errHeld when another process is the host.
 func Open(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]*follower{}}
-	h.ops = newOperations(h.hub, h.opts.Now)
+	h.ops = newOperations(h.hub, h.opts.Now, h.adviseFailure)
 	var err error
 	if h.lock, err = lockDirectory(h.opts.Home); err != nil {
 		return nil, adviseHome(h.opts.Home, err)

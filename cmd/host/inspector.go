@@ -77,34 +77,27 @@ func (i inspector) serving(ctx context.Context, id store.CodebaseID, facts *tool
 		return fmt.Errorf("view of snapshot %d: %w", served.Number, err)
 	}
 	facts.Counts.Files, facts.Counts.Bytes, facts.Counts.Segments = served.Files, served.Bytes, len(view.Segments)
+	if err := i.sound(ctx, id); damaged(err) { // what else is known is shown all the same
+		facts.Degraded = fmt.Sprintf("the index is damaged: %v; `freshet verify %s --repair` makes it again", err, id)
+	} else if err != nil {
+		return err
+	}
 	for _, ref := range view.Segments {
-		dead, err := i.deadChunks(ctx, ref)
-		if err != nil {
+		facts.Counts.Chunks += ref.Chunks
+		if len(ref.Dead) == 0 {
+			continue
+		}
+		err := i.withSegment(ctx, ref.ID, func(seg *segment.Segment) {
+			for _, ordinal := range ref.Dead {
+				first, end := seg.FileChunks(int(ordinal))
+				facts.Counts.Chunks -= end - first
+			}
+		})
+		if err != nil && !damaged(err) {
 			return err
 		}
-		facts.Counts.Chunks += ref.Chunks - dead
 	}
 	return nil
-}
-
-func (i inspector) deadChunks(ctx context.Context, ref store.SegmentRef) (dead int, err error) {
-	if len(ref.Dead) == 0 {
-		return 0, nil
-	}
-	handle, err := i.store.OpenSegment(ctx, ref.ID)
-	if err != nil {
-		return 0, fmt.Errorf("open segment %d: %w", ref.ID, err)
-	}
-	defer func() { err = errors.Join(err, handle.Close()) }()
-	seg, err := segment.Open(handle.Bytes())
-	if err != nil {
-		return 0, err
-	}
-	for _, ordinal := range ref.Dead {
-		first, end := seg.FileChunks(int(ordinal))
-		dead += end - first
-	}
-	return dead, nil
 }
 
 func (i inspector) lag(ctx context.Context, c store.Codebase, facts *tool.Facts) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 // operations keeps the running operation of each codebase and the last report of it. It is
 // the observer of synchronizers, stages and sealer.
 type operations struct {
-	now func() time.Time
-	hub *hub
+	now    func() time.Time
+	hub    *hub
+	advise func(store.CodebaseID, error) []tool.NextStep // what to do about an operation that failed
 
 	mu      sync.Mutex // guards what follows
 	next    int
@@ -33,8 +35,8 @@ type operation struct {
 	done     chan struct{}
 }
 
-func newOperations(h *hub, now func() time.Time) *operations {
-	return &operations{now: now, hub: h, current: map[store.CodebaseID]*operation{}, byID: map[string]*operation{}}
+func newOperations(h *hub, now func() time.Time, advise func(store.CodebaseID, error) []tool.NextStep) *operations {
+	return &operations{now: now, hub: h, advise: advise, current: map[store.CodebaseID]*operation{}, byID: map[string]*operation{}}
 }
 
 // begin makes an operation, or returns the one of the same kind that runs. fresh says
@@ -78,8 +80,10 @@ func (o *operations) end(op *operation, err error) {
 		op.report.Counts.FilesSealed = op.report.Counts.FilesTotal
 	case op.report.Phase != tool.PhaseCancelled:
 		op.report.Phase = tool.PhaseFailed
-		op.report.Errors = append(op.report.Errors, err.Error())
+		// What ended it comes before what it met on the way.
+		op.report.Errors = slices.Insert(op.report.Errors, 0, err.Error())
 		op.report.ErrorCount++
+		op.report.NextSteps = o.advise(op.codebase, err)
 	}
 	op.report.UpdatedAt = o.now().UTC()
 	close(op.done)

@@ -65,6 +65,9 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 	if err := r.forward(ctx, id); err != nil {
 		return err
 	}
+	if err := r.sound(ctx, id); err != nil {
+		return err
+	}
 	if _, err := r.pipeline.Sealer.Compact(ctx, id); err != nil {
 		r.opts.Log.Warn("compact", "codebase", id, "error", err)
 	}

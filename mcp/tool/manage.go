@@ -95,8 +95,12 @@ func (c *call) await(ctx context.Context, b store.Codebase, operation Operation)
 			reason = ended.Errors[0]
 		}
 		c.env.State = StateIndexFailed
-		return Errorf(CodeIndexFailed, "%s of %s failed: %s", ended.Kind, b.Name, reason).
-			Next(manageStep("sync", string(b.ID), "tries again; what was done is not done twice"))
+		failed := Errorf(CodeIndexFailed, "%s of %s failed: %s", ended.Kind, b.Name, reason)
+		if len(ended.NextSteps) == 0 {
+			return failed.Next(manageStep("sync", string(b.ID), "tries again; what was done is not done twice"))
+		}
+		failed.NextSteps = ended.NextSteps
+		return failed
 	case PhaseCancelled:
 		return Errorf(CodeInterrupted, "%s of %s was cancelled; what was done is kept", ended.Kind, b.Name).
 			Next(manageStep("sync", string(b.ID), "goes on where it stopped"))

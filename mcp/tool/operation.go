@@ -46,6 +46,8 @@ type Operation struct {
 	// Errors are the first few reasons, and ErrorCount how many there were.
 	Errors     []string `json:"errors,omitempty"`
 	ErrorCount int      `json:"error_count"`
+	// NextSteps say what to do about an operation that failed.
+	NextSteps []NextStep `json:"next_steps,omitempty"`
 }
 
 // Counts is the progress of an operation. Files go through it in the order of the fields:

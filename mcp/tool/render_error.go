@@ -78,7 +78,7 @@ func writeSteps(b *strings.Builder, steps []NextStep) {
 
 // Command is the command line that a next step amounts to.
 func Command(step NextStep) string {
-	argument := func(key string) string { return shellWord(fmt.Sprint(step.Arguments[key])) }
+	argument := func(key string) string { return ShellWord(fmt.Sprint(step.Arguments[key])) }
 	switch step.Tool {
 	case ToolCommandLine:
 		return fmt.Sprint(step.Arguments["command"])
@@ -92,7 +92,7 @@ func Command(step NextStep) string {
 	case ToolRead:
 		line := "freshet read"
 		for _, target := range words(step.Arguments["targets"]) {
-			line += " " + shellWord(target)
+			line += " " + ShellWord(target)
 		}
 		return line
 	case ToolSearch:
@@ -133,9 +133,9 @@ func plainArguments(arguments map[string]any) string {
 	return line
 }
 
-// shellWord quotes an argument for a POSIX shell when it needs it. A quoted path is
+// ShellWord quotes an argument for a POSIX shell when it needs it. A quoted path is
 // written as its bytes would have to be typed.
-func shellWord(s string) string {
+func ShellWord(s string) string {
 	if raw, err := merkle.UnquotePath(s); err == nil {
 		s = raw
 	}

@@ -30,5 +30,5 @@ func listStep(why string) NextStep {
 }
 
 func whyStep(path string) NextStep {
-	return commandStep("freshet why -- "+shellWord(merkle.QuotePath(path)), "tells by which rule the path is left out")
+	return commandStep("freshet why -- "+ShellWord(merkle.QuotePath(path)), "tells by which rule the path is left out")
 }
