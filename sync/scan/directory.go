@@ -26,6 +26,11 @@ type worker struct {
 
 // visit finds out what a directory is now. An error ends the scan.
 func (k *worker) visit(v *visit) error {
+	if v.narrow(); v.passes() {
+		v.next = &node{entry: v.prior.entry, files: v.prior.files, rules: v.prior.rules}
+		v.descend()
+		return nil
+	}
 	fd, stat, err := k.enter(v.path)
 	switch {
 	case err == nil:
@@ -44,6 +49,9 @@ func (k *worker) visit(v *visit) error {
 	}
 	v.next = &node{entry: store.StatEntry{Path: v.path, Dir: true, Stat: stat, Racy: k.clock.racy(stat)}}
 	p := v.prior
+	if v.part != nil {
+		return k.revisitPart(v, fd)
+	}
 	same := p != nil && !p.doubted && !p.entry.Racy && p.entry.Stat == stat
 	if same && p.entry.LeftOut == store.LeftOutNested {
 		v.next.entry = p.entry
@@ -71,12 +79,36 @@ func (k *worker) enter(path string) (int, store.Stat, error) {
 	if err != nil {
 		return -1, store.Stat{}, err
 	}
+	if k.follower != nil {
+		k.follower.Enter(path, fd)
+	}
 	stat, err := fstat(fd)
 	if err != nil {
 		_ = unix.Close(fd)
 		return -1, store.Stat{}, err
 	}
 	return fd, k.clock.see(stat), nil
+}
+
+// revisitPart looks at the entries of a known directory of which something was heard.
+func (k *worker) revisitPart(v *visit, fd int) error {
+	unknown := func(name string) bool {
+		return v.prior.file(name) == nil && v.prior.dir(join(v.path, name)) == nil
+	}
+	if v.part.self || anyKey(v.part.below, unknown) {
+		return k.list(v, fd)
+	}
+	v.next.entry, v.next.rules = v.prior.entry, v.prior.rules
+	return k.revisit(v, fd)
+}
+
+func anyKey(m map[string]*scope, is func(string) bool) bool {
+	for name := range m {
+		if is(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // interfere lets a test fail an operation or change the disk right before it.
@@ -112,7 +144,7 @@ func (k *worker) revisit(v *visit, fd int) error {
 	for i := range old {
 		e := &old[i]
 		now := e
-		if statted(e) || isRuleFile(baseOf(e.Path)) {
+		if (statted(e) || isRuleFile(baseOf(e.Path))) && !v.unseen(baseOf(e.Path)) {
 			var err error
 			if now, err = k.examine(v, fd, e.Path, e); err != nil {
 				return err
@@ -130,17 +162,24 @@ func (k *worker) revisit(v *visit, fd int) error {
 		}
 	}
 	v.next.files = files
+	v.descend()
+	return nil
+}
+
+// descend visits the known directories below an unchanged one, but those that are ignored.
+func (v *visit) descend() {
 	for _, d := range v.prior.dirs {
-		if d.entry.LeftOut == store.LeftOutIgnored {
-			v.next.dirs = append(v.next.dirs, d)
-			continue
+		if d.entry.LeftOut != store.LeftOutIgnored {
+			if b := v.enter(d); b != nil {
+				v.below = append(v.below, b)
+				continue
+			}
 		}
-		v.below = append(v.below, &visit{path: d.entry.Path, prior: d, rules: v.next.rules.rules})
+		v.next.dirs = append(v.next.dirs, d)
 	}
 	if len(v.below) == 0 {
 		v.next.dirs = v.prior.dirs
 	}
-	return nil
 }
 
 // statted reports whether the decision about a file depends on its stat.
@@ -185,7 +224,9 @@ func (k *worker) list(v *visit, fd int) error {
 	if err != nil {
 		return err
 	}
-	v.next.rules = state
+	if v.next.rules = state; changed {
+		v.part = nil
+	}
 	for _, d := range names {
 		if d.name == ".git" {
 			continue
@@ -205,6 +246,9 @@ func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 	if d.mode == 0 {
 		d.mode = v.typeOf(fd, path)
 	}
+	if v.unseen(d.name) && v.carry(path, d) {
+		return nil
+	}
 	rules := v.next.rules.rules
 	if d.mode == unix.S_IFDIR {
 		old := v.prior.dir(path)
@@ -217,7 +261,11 @@ func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 		if old != nil && old.entry.LeftOut == store.LeftOutIgnored {
 			old = nil
 		}
-		v.below = append(v.below, &visit{path: path, prior: old, rules: rules, changed: changed})
+		below := &visit{path: path, prior: old, rules: rules, changed: changed}
+		if v.part != nil {
+			below.part = v.part.below[d.name]
+		}
+		v.below = append(v.below, below)
 		return nil
 	}
 	entry := store.StatEntry{Path: path, Stat: store.Stat{Mode: d.mode}}
@@ -242,6 +290,24 @@ func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 	return err
 }
 
+// carry takes over what is known of a listed name of which nothing was heard. It reports
+// false when that is nothing, or of another type.
+func (v *visit) carry(path string, d dirent) bool {
+	if d.mode == unix.S_IFDIR {
+		old := v.prior.dir(path)
+		if old != nil {
+			v.next.dirs = append(v.next.dirs, old)
+		}
+		return old != nil
+	}
+	old := v.prior.file(d.name)
+	if old == nil || kind(old.Stat.Mode) != d.mode {
+		return false
+	}
+	v.next.files = append(v.next.files, *old)
+	return true
+}
+
 // typeOf asks for the type of a name on a file system whose directories do not tell. When
 // it cannot be had, the name counts as what it was, so that the error is met again, and
 // answered, where the file is read or the directory entered.
@@ -260,14 +326,15 @@ func (v *visit) compare() {
 	for i := range v.next.files {
 		v.record(v.prior.file(baseOf(v.next.files[i].Path)), &v.next.files[i])
 	}
-	for _, d := range v.next.dirs { // ignored ones
-		old := v.prior.dir(d.entry.Path)
-		if old == nil {
+	for _, d := range v.next.dirs { // ignored ones, and those taken over
+		switch old := v.prior.dir(d.entry.Path); old {
+		case d:
+		case nil:
 			v.record(nil, &d.entry)
-			continue
+		default:
+			v.record(&old.entry, &d.entry)
+			v.dropBelow(old)
 		}
-		v.record(&old.entry, &d.entry)
-		v.dropBelow(old)
 	}
 	if v.prior == nil {
 		return

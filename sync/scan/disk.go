@@ -36,11 +36,17 @@ func fstat(fd int) (store.Stat, error) {
 
 // statAt asks for the stat of a name in a directory without following a link.
 func statAt(dir int, name string) (store.Stat, error) {
+	stat, _, err := statLinks(dir, name)
+	return stat, err
+}
+
+// statLinks is statAt with the number of names that the file has anywhere.
+func statLinks(dir int, name string) (store.Stat, uint64, error) {
 	var st unix.Stat_t
 	for {
 		err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 		if err != unix.EINTR { //nolint:errorlint // a bare Errno, in the hottest loop
-			return statOf(&st), err
+			return statOf(&st), uint64(st.Nlink), err //nolint:unconvert // uint32 on some
 		}
 	}
 }

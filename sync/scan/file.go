@@ -25,14 +25,17 @@ func (k *worker) examine(v *visit, dir int, path string, old *store.StatEntry) (
 	if err := k.interfere("stat", path); err != nil {
 		return k.keep(v, path, old, store.Stat{}, store.LeftOutUnreadable, err)
 	}
-	stat, err := statAt(dir, name)
+	stat, links, err := statLinks(dir, name)
 	k.counts.Stated++
+	if links > 1 && k.follower != nil && kind(stat.Mode) == unix.S_IFREG {
+		k.follower.Linked(path)
+	}
 	if err != nil {
 		return k.keep(v, path, old, store.Stat{}, store.LeftOutUnreadable, err)
 	}
 	stat = k.clock.see(stat)
 	ignored := isRuleFile(name) && v.next.rules.rules.Match(path, false).Ignored
-	if old != nil && old.Stat == stat && !old.Racy && ignored == (old.LeftOut == store.LeftOutIgnored) {
+	if old != nil && old.Stat == stat && !old.Racy && !v.doubts(name) && ignored == (old.LeftOut == store.LeftOutIgnored) {
 		return old, nil
 	}
 	now := store.StatEntry{Path: path, Stat: stat}

@@ -28,6 +28,7 @@ type tree struct {
 	t       testing.TB
 	root    string
 	scanner *Scanner
+	part    Part
 	index   *Index
 	merkle  *merkle.Tree
 	stats   map[string]store.StatEntry
@@ -79,7 +80,7 @@ func (w *tree) remove(name string) {
 
 func (w *tree) try() (Result, error) {
 	w.scanner.root = w.root
-	return w.scanner.Scan(context.Background(), w.index, w)
+	return w.scanner.ScanPart(context.Background(), w.index, w.part, w)
 }
 
 // scan scans, applies the differences as a store and a synchronizer would, and checks that

@@ -23,6 +23,35 @@ import (
 // or may not be. A root that is gone, empty, replaced or unreadable is an error
 // (ErrRootVanished and its kin) and never a tree without files.
 func (s *Scanner) Scan(ctx context.Context, prior *Index, sink Sink) (Result, error) {
+	return s.ScanPart(ctx, prior, Part{}, sink)
+}
+
+// Part says what of a tree a scan looks at, and who follows it from there. The zero Part
+// is the whole tree.
+type Part struct {
+	// Dirty are the paths at which the disk may differ from the index; nil is the whole
+	// tree. What is not in it is taken over from the index unseen.
+	Dirty *Dirty
+	// Follower may be nil.
+	Follower Follower
+}
+
+// Follower is told what a scan meets, so that it can hear of what changes later. It is
+// called from several goroutines.
+type Follower interface {
+	// Enter is called with an open directory before anything is asked of it: what changes
+	// before Enter returns, the scan sees.
+	Enter(path string, fd int)
+	// Linked is called with a regular file that has further names, here or elsewhere,
+	// through which it may be written.
+	Linked(path string)
+}
+
+// ScanPart is Scan of a part of the tree, which looks at no more than it must to find
+// what changed in that part, and nothing at all when the part is empty but the root and
+// the exclude file. It scans the whole tree when prior is nil or was loaded, or when the
+// exclude file changed.
+func (s *Scanner) ScanPart(ctx context.Context, prior *Index, part Part, sink Sink) (Result, error) {
 	now := s.clock()
 	root, stat, err := enterRoot(s.root)
 	if err != nil {
@@ -36,13 +65,22 @@ func (s *Scanner) Scan(ctx context.Context, prior *Index, sink Sink) (Result, er
 	if prior == nil {
 		prior = &Index{}
 	}
-	w := &walk{scanner: s, root: root, clock: now, sink: sink}
+	w := &walk{scanner: s, root: root, clock: now, sink: sink, follower: part.Follower}
 	w.ready = sync.NewCond(&w.mu)
 	next := &Index{known: true}
 	first := &visit{prior: prior.root}
 	first.changed = s.readExclude(root, now, prior, next)
 	first.rules = next.rules
-	summary, err := w.run(ctx, first, s.workers(prior))
+	workers := s.workers(prior)
+	if part.Dirty != nil && prior.known && !first.changed {
+		first.part = &part.Dirty.root
+		workers = min(workers, 1+part.Dirty.marks/marksPerWorker)
+	}
+	if first.part != nil && part.Dirty.Empty() {
+		first.carryOver()
+		workers = 0
+	}
+	summary, err := w.run(ctx, first, workers)
 	if err != nil {
 		return Result{}, fmt.Errorf("scan %s: %w", merkle.QuotePath(s.root), err)
 	}
@@ -69,6 +107,8 @@ type walk struct {
 	clock   clock
 	sink    Sink
 
+	follower Follower
+
 	mu      sync.Mutex // guards what follows
 	ready   *sync.Cond // signalled when waiting, open or err changes
 	waiting []*visit
@@ -83,6 +123,7 @@ type visit struct {
 	prior   *node         // nil when the directory is new
 	rules   *ignore.Rules // in force above it
 	changed bool          // rules above it differ from those by which prior was decided
+	part    *scope        // what is looked at of it; nil is everything
 
 	next     *node    // what the directory is now, without the visits below
 	below    []*visit // directories to be visited, sorted by path
@@ -92,6 +133,14 @@ type visit struct {
 	relisted bool
 
 	delta Result // the differences found here
+}
+
+// marksPerWorker is how many dirty paths are worth a goroutine.
+const marksPerWorker = 64
+
+// carryOver makes the visit one that found the directory and all below it as it was.
+func (v *visit) carryOver() {
+	v.next = &node{entry: v.prior.entry, files: v.prior.files, dirs: v.prior.dirs, rules: v.prior.rules}
 }
 
 // run visits the tree below first and returns the counts of the work.
