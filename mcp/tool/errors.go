@@ -28,8 +28,10 @@ const (
 	CodeTargetAmbiguous      Code = "target_ambiguous"
 	CodeSnapshotNotFound     Code = "snapshot_not_found"
 	CodeSnapshotExpired      Code = "snapshot_expired"
+	CodeCursorExpired        Code = "cursor_expired"
 	CodeCursorMismatch       Code = "cursor_mismatch"
 	CodeInvalidArgument      Code = "invalid_argument"
+	CodeBudgetTooSmall       Code = "budget_too_small"
 	CodeOperationInProgress  Code = "operation_in_progress"
 	CodeConfirmationRequired Code = "confirmation_required"
 	CodeEmbedderUnavailable  Code = "embedder_unavailable"
@@ -37,6 +39,7 @@ const (
 	CodeBusUnavailable       Code = "bus_unavailable"
 	CodePermissionDenied     Code = "permission_denied"
 	CodeInterrupted          Code = "interrupted"
+	CodeBusy                 Code = "busy"
 	CodeInternal             Code = "internal"
 )
 
@@ -90,7 +93,7 @@ func (e *Error) RetryAfter(ms int64) *Error {
 func retryable(code Code) bool {
 	switch code {
 	case CodeIndexing, CodeStaleTimeout, CodeSourceChanged, CodeOperationInProgress,
-		CodeEmbedderUnavailable, CodeStoreUnavailable, CodeBusUnavailable, CodeInterrupted:
+		CodeEmbedderUnavailable, CodeStoreUnavailable, CodeBusUnavailable, CodeInterrupted, CodeBusy:
 		return true
 	}
 	return false
