@@ -41,6 +41,12 @@ type Program struct {
 	Connect Connector
 	// ServeChild is the loop of a parsing child process.
 	ServeChild func(r io.Reader, w io.Writer) error
+	// Agents serves mcp and up.
+	Agents Agents
+	// Parent returns the id of the parent process; nil means that there is none to watch.
+	Parent func() int
+	// Token is what clients of up must present unless a file holds it.
+	Token string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -141,6 +147,7 @@ func (r *run) root() *cobra.Command {
 	root.AddCommand(r.indexVerb(), r.syncVerb(), r.reindexVerb(), r.cancelVerb(), r.clearVerb())
 	root.AddCommand(r.snapshotsVerb(), r.diffVerb(), r.collectVerb())
 	root.AddCommand(r.verifyVerb(), r.exportVerb(), r.replayVerb(), r.recordVerb(), r.eventsVerb(), r.deadLettersVerb())
+	root.AddCommand(r.mcpVerb(), r.upVerb())
 	root.AddCommand(r.versionVerb(), r.chunkChildVerb())
 	return root
 }

@@ -62,6 +62,7 @@ func owners() map[string][]string {
 		"modernc.org/sqlite":                     {"store/sqlitestore"},
 		"github.com/pressly/goose":               {"migrations"},
 		"github.com/modelcontextprotocol/go-sdk": {"mcp"},
+		"github.com/google/jsonschema-go":        {"mcp"},
 		"github.com/spf13/cobra":                 {"cmd/cli"},
 		"github.com/klauspost/compress":          {"store", "pipeline/bus/natsbus"},
 		"github.com/go-enry/go-enry":             {"sync/scan", "store/search"},

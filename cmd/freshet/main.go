@@ -35,6 +35,7 @@ func run() int {
 		return tool.ExitError
 	}
 	build := buildInfo()
+	children := []string{self, "chunk-child"}
 	return cli.Program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: cli.IsTerminal(os.Stderr),
@@ -42,9 +43,10 @@ func run() int {
 		ServeChild: chunk.ServeChild,
 		Connect: func(ctx context.Context, home string, log *slog.Logger) (cli.Session, error) {
 			return host.Connect(ctx, host.Options{
-				Home: home, Version: build.Version, ChunkCommand: []string{self, "chunk-child"}, Log: log,
+				Home: home, Version: build.Version, ChunkCommand: children, Log: log,
 			})
 		},
+		Agents: agents{children: children}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
 	}.Run(ctx, os.Args[1:])
 }
 

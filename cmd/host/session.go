@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
@@ -12,28 +13,75 @@ import (
 
 // Session makes calls on a data directory: as its host, or attached to the host there is.
 // When that host ends, the session attaches to the next one or becomes it, and makes the
-// call again.
+// call again. It may be used from several goroutines.
 type Session struct {
 	opts Options
-	host *Host // nil while attached
+	// turn is held by whoever tries to become the host, which takes a while.
+	turn chan struct{}
+
+	mu     sync.Mutex // guards what follows
+	host   *Host      // nil while attached
+	closed bool
 }
 
-// Connect returns a session on a data directory.
+// NewSession returns a session on a data directory without touching it: the first call
+// attaches to the host there is, or becomes it.
+func NewSession(opts Options) *Session {
+	return &Session{opts: opts.withDefaults(), turn: make(chan struct{}, 1)}
+}
+
+// Connect returns a session on a data directory that is its host if there was none.
 func Connect(ctx context.Context, opts Options) (*Session, error) {
-	s := &Session{opts: opts.withDefaults()}
-	if err := s.become(ctx); err != nil && !errors.Is(err, errHeld) {
+	s := NewSession(opts)
+	if err := s.Warm(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
+// Warm becomes the host if there is none, so that the first call need not.
+func (s *Session) Warm(ctx context.Context) error {
+	if err := s.become(ctx); err != nil && !errors.Is(err, errHeld) {
+		return err
+	}
+	return nil
+}
+
+// errSessionClosed is returned by calls after Close.
+var errSessionClosed = errors.New("the session is closed")
+
+// hosting returns the host that this session is, nil while it is attached.
+func (s *Session) hosting() (*Host, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errSessionClosed
+	}
+	return s.host, nil
+}
+
 // become tries to be the host; errHeld says that another process is.
 func (s *Session) become(ctx context.Context) error {
-	host, err := Open(ctx, s.opts)
-	if err == nil {
-		s.host = host
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return err
+	defer func() { <-s.turn }()
+	if host, err := s.hosting(); host != nil || err != nil {
+		return err
+	}
+	host, err := Open(ctx, s.opts)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.Join(errSessionClosed, host.Close())
+	}
+	s.host = host
+	return nil
 }
 
 // The pauses between tries to find a host that is starting or ending, and how long to try.
@@ -55,8 +103,12 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 	}
 	pause, deadline := attachPause, time.Now().Add(attachTimeout)
 	for {
-		if s.host != nil {
-			return s.host.dispatch(ctx, verb, raw, observe), nil
+		host, err := s.hosting()
+		if err != nil {
+			return nil, err
+		}
+		if host != nil {
+			return host.dispatch(ctx, verb, raw, observe), nil
 		}
 		envelope, err := call(ctx, s.opts.Home, s.opts.Version, verb, raw, observe)
 		if err == nil || !errors.Is(err, errHostGone) {
@@ -81,12 +133,15 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 	}
 }
 
-// Close ends the session; a host first lets the calls of attached processes end.
+// Close ends the session; a host first lets the calls of attached processes end. Calls of
+// this session ought to have ended before. It may be called twice.
 func (s *Session) Close() error {
-	if s.host == nil {
+	s.mu.Lock()
+	host := s.host
+	s.host, s.closed = nil, true
+	s.mu.Unlock()
+	if host == nil {
 		return nil
 	}
-	host := s.host
-	s.host = nil
 	return host.Close()
 }

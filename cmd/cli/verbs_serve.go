@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+// Agents serves the tools of package tool to agents.
+type Agents interface {
+	// Stdio serves one client on Stdin and Stdout until it hangs up or ctx ends.
+	Stdio(ctx context.Context, s Service) error
+	// HTTP serves many clients at an address until ctx ends. It calls ready with the
+	// address once it listens.
+	HTTP(ctx context.Context, s Service, h HTTP, ready func(url string)) error
+	// Reference is the tool reference that is made from the parameters of the tools, and
+	// the number of characters by which the list of tools is longer than allowed.
+	Reference() (text string, excess int, err error)
+}
+
+// Service is what serving needs, by whatever transport.
+type Service struct {
+	// Home is the data directory, Dir the working directory of a local client.
+	Home, Dir string
+	In        io.Reader
+	Out       io.Writer
+	// Telemetry takes a line for each call; QueryText has it hold the query.
+	Telemetry  io.Writer
+	QueryText  bool
+	Structured bool
+	Version    string
+	Log        *slog.Logger
+}
+
+// HTTP says where and to whom to serve.
+type HTTP struct {
+	Address string
+	// Token is what clients must present; it is needed for an address that others reach.
+	Token string
+	// Names are the host names by which others reach the address.
+	Names []string
+}
+
+func (r *run) service() (Service, error) {
+	if r.Home == "" {
+		return Service{}, usagef("there is no data directory: set FRESHET_HOME or give --home")
+	}
+	home, err := filepath.Abs(r.Home)
+	if err != nil {
+		return Service{}, usagef("--home: %w", err)
+	}
+	return Service{
+		Home: home, Dir: r.Dir, In: r.Stdin, Out: r.Stdout, Telemetry: r.Stderr, Version: r.Build.Version,
+		Log: slog.New(slog.NewTextHandler(r.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}, nil
+}
+
+func (r *run) mcpVerb() *cobra.Command {
+	var s Service
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the tools to one agent over standard input and output",
+		Long: "mcp speaks the Model Context Protocol on stdin and stdout; an agent starts it. Several may\n" +
+			"run at once: one is the host of the data directory, the rest attach to it. It ends with\n" +
+			"its parent. One line of telemetry for each call goes to stderr.",
+		Args: atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if r.json {
+				return usagef("mcp writes its protocol to stdout: give it without --json")
+			}
+			base, err := r.service()
+			if err != nil {
+				return err
+			}
+			base.QueryText, base.Structured = s.QueryText, s.Structured
+			ctx, stop := withParent(cmd.Context(), r.Parent, parentPause)
+			defer stop()
+			if err := r.Agents.Stdio(ctx, base); err != nil {
+				return unreachable(base.Home, err)
+			}
+			return nil
+		},
+	}
+	serviceFlags(cmd, &s)
+	return cmd
+}
+
+func serviceFlags(cmd *cobra.Command, s *Service) {
+	cmd.Flags().BoolVar(&s.QueryText, "telemetry-query", false, "have the telemetry hold queries, not only their hashes")
+	cmd.Flags().BoolVar(&s.Structured, "structured", false, "send structured content, with an output schema, beside the text")
+}
+
+// parentPause is the time between looks for the parent.
+const parentPause = 500 * time.Millisecond
+
+// withParent ends a context with the process that is the parent now. A client that was
+// killed while another process holds its end of the pipe leaves no end of input to see.
+func withParent(ctx context.Context, parent func() int, every time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	if parent == nil {
+		return ctx, cancel
+	}
+	first := parent()
+	watched := make(chan struct{})
+	ticker := time.NewTicker(every)
+	go func() { // ends with ctx, which the returned function ends and waits for
+		defer close(watched)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if parent() != first {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		ticker.Stop()
+		<-watched
+	}
+}
+
+func (r *run) upVerb() *cobra.Command {
+	var s Service
+	h := HTTP{Token: r.Token}
+	var tokenFile string
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run the long-lived host and serve the tools over HTTP",
+		Long: "up keeps the index of its data directory and serves agents over streamable HTTP at /mcp, a\n" +
+			"status page at /, metrics at /metrics and its health at /healthz. It listens on loopback;\n" +
+			"for anything wider it needs a token, from FRESHET_TOKEN or --token-file.",
+		Args: atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			base, err := r.service()
+			if err != nil {
+				return err
+			}
+			base.QueryText, base.Structured, base.Dir = s.QueryText, s.Structured, ""
+			if tokenFile != "" {
+				if h.Token, err = readToken(r.absolute(tokenFile)); err != nil {
+					return err
+				}
+			}
+			err = r.Agents.HTTP(cmd.Context(), base, h, func(url string) {
+				r.print(tool.Succeeded(tool.Report{Usage: "freshet serves agents at " + url + "\n"}))
+			})
+			var known *tool.Error
+			if err != nil && !errors.As(err, &known) {
+				return unreachable(base.Home, err)
+			}
+			return err
+		},
+	}
+	serviceFlags(cmd, &s)
+	cmd.Flags().StringVar(&h.Address, "listen", "127.0.0.1:7433", "address to listen on")
+	cmd.Flags().StringArrayVar(&h.Names, "name", nil, "host name by which others reach the address; may be repeated")
+	cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the token that clients must present; only its owner may read it")
+	return cmd
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/freshet/freshet/cmd/cli"
+	"github.com/freshet/freshet/cmd/host"
+	mcpserver "github.com/freshet/freshet/mcp"
+)
+
+// agents serves the tools over a session of the host.
+type agents struct {
+	// children is the command of a chunk child.
+	children []string
+}
+
+// drain is how long a host that serves an agent lets the calls of other processes end: it
+// is to be gone soon after its agent, and the others call again.
+const drain = 500 * time.Millisecond
+
+func (a agents) session(s cli.Service) *host.Session {
+	return host.NewSession(host.Options{
+		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: drain, Log: s.Log,
+	})
+}
+
+func (a agents) server(session *host.Session, s cli.Service) (*mcpserver.Server, error) {
+	return mcpserver.New(session, mcpserver.Options{
+		Version: s.Version, Dir: s.Dir, Structured: s.Structured, Telemetry: s.Telemetry, QueryText: s.QueryText, Log: s.Log,
+	})
+}
+
+// Stdio serves one client. The session warms up beside it, so that the client need not
+// wait for the index to say hello.
+func (a agents) Stdio(ctx context.Context, s cli.Service) error {
+	session := a.session(s)
+	server, err := a.server(session, s)
+	if err != nil {
+		return err
+	}
+	warm := warming(ctx, session, s.Log)
+	err = server.ServeStdio(ctx, s.In, s.Out)
+	warm()
+	return errors.Join(err, session.Close())
+}
+
+// warming makes the session the host if there is none; the returned function waits for it.
+func warming(ctx context.Context, session *host.Session, log *slog.Logger) (wait func()) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := session.Warm(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("open data directory", "error", err)
+		}
+	}()
+	return func() {
+		stop()
+		<-done
+	}
+}
+
+// HTTP serves many clients.
+func (a agents) HTTP(ctx context.Context, s cli.Service, h cli.HTTP, ready func(url string)) error {
+	session := a.session(s)
+	server, err := a.server(session, s)
+	if err != nil {
+		return err
+	}
+	if err := session.Warm(ctx); err != nil {
+		return err
+	}
+	err = server.ServeHTTP(ctx, mcpserver.HTTPOptions{Address: h.Address, Token: h.Token, Names: h.Names}, ready)
+	return errors.Join(err, session.Close())
+}
+
+// Reference returns the tool reference.
+func (agents) Reference() (text string, excess int, err error) {
+	if text, err = mcpserver.Reference(); err != nil {
+		return "", 0, err
+	}
+	size, err := mcpserver.ListingSize()
+	return text, max(0, size-mcpserver.MaxListing), err
+}

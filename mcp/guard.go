@@ -1,0 +1,147 @@
+package mcpserver
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// guard refuses requests that a web page of somebody else had a browser send: those for a
+// host name that is not ours, as after DNS rebinding, and those of another origin.
+func (s *Server) guard(o HTTPOptions, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if reason := o.foreign(r); reason != "" {
+			s.metrics.refuse(reason)
+			http.Error(w, "refused: foreign "+reason, http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// foreign says what of a request is not ours, "" when nothing is.
+func (o HTTPOptions) foreign(r *http.Request) string {
+	if !o.ours(hostName(r.Host)) {
+		return "host"
+	}
+	if origins := r.Header.Values("Origin"); len(origins) > 1 || (len(origins) == 1 && !sameOrigin(origins[0], r.Host)) {
+		return "origin"
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return ""
+	}
+	return "origin"
+}
+
+// ours reports whether clients may reach the server by a host name. A server that listens
+// wider than loopback is also reached by its addresses, which no name can be rebound to.
+func (o HTTPOptions) ours(name string) bool {
+	if loopback(name) || slices.ContainsFunc(o.Names, func(known string) bool { return strings.EqualFold(known, name) }) {
+		return true
+	}
+	listening, _, err := net.SplitHostPort(o.Address)
+	return err == nil && !loopback(listening) && net.ParseIP(name) != nil
+}
+
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return strings.ToLower(name)
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+func sameOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
+}
+
+// bounded reads a request of the protocol, at most so large, before anything works on it.
+// Encoded bodies are refused: they may hold much more than they are long.
+func (s *Server) bounded(o HTTPOptions, next http.Handler) http.Handler {
+	refuse := func(w http.ResponseWriter, reason, message string, status int) {
+		s.metrics.refuse(reason)
+		w.Header().Set("Connection", "close")
+		http.Error(w, message, status)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+			refuse(w, "encoding", "encoded bodies are not read", http.StatusUnsupportedMediaType)
+			return
+		}
+		body, err := readBody(w, r, o)
+		var large *http.MaxBytesError
+		switch {
+		case errors.As(err, &large):
+			refuse(w, "body", "the request is too large", http.StatusRequestEntityTooLarge)
+			return
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			refuse(w, "slow", "the request came too slowly", http.StatusRequestTimeout)
+			return
+		case err != nil:
+			refuse(w, "body", "the request could not be read", http.StatusBadRequest)
+			return
+		}
+		if r.Method == http.MethodPost {
+			if err := checkMessage(body); err != nil {
+				refuse(w, "message", err.Error(), http.StatusBadRequest)
+				return
+			}
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, carrying(r))
+	})
+}
+
+func readBody(w http.ResponseWriter, r *http.Request, o HTTPOptions) ([]byte, error) {
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(o.Patience)); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, o.MaxBody))
+	if err != nil {
+		return nil, err
+	}
+	return body, control.SetReadDeadline(time.Time{})
+}
+
+// patient bounds how long a client may take to take a piece of an answer.
+func patient(patience time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(&patientWriter{w, http.NewResponseController(w), patience}, r)
+	})
+}
+
+type patientWriter struct {
+	http.ResponseWriter
+	control  *http.ResponseController
+	patience time.Duration
+}
+
+// Write writes a piece of an answer.
+func (w *patientWriter) Write(data []byte) (int, error) {
+	if err := w.control.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
+		return 0, err
+	}
+	return w.ResponseWriter.Write(data)
+}
+
+// FlushError sends what was written.
+func (w *patientWriter) FlushError() error {
+	if err := w.control.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
+		return err
+	}
+	return w.control.Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,180 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+// HTTPOptions say where and to whom to serve.
+type HTTPOptions struct {
+	// Address is where to listen, host and port. Port 0 picks a free one.
+	Address string
+	// Token is the bearer token that clients must present, "" for none. An address that
+	// others than this machine reach is refused without one.
+	Token string
+	// Names are the host names, besides those of loopback, by which clients reach Address.
+	Names []string
+	// MaxBody bounds a request; 0 means 1 MiB. Connections bounds how many are open at
+	// once; 0 means 256.
+	MaxBody     int64
+	Connections int
+	// Patience is how long a client may take to send a request, or to take a piece of an
+	// answer; 0 means 10 s. Drain is how long calls under way may take to end once ctx
+	// has ended; 0 means 3 s.
+	Patience, Drain time.Duration
+}
+
+func (o HTTPOptions) withDefaults() HTTPOptions {
+	if o.MaxBody == 0 {
+		o.MaxBody = 1 << 20
+	}
+	if o.Connections == 0 {
+		o.Connections = 256
+	}
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Second
+	}
+	if o.Drain == 0 {
+		o.Drain = 3 * time.Second
+	}
+	return o
+}
+
+// ServeHTTP listens, calls ready with the address of the protocol's endpoint, and serves
+// until ctx ends; then it lets the calls under way end for a while. It refuses to listen
+// wider than loopback without a token.
+func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url string)) error {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return err
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", o.Address)
+	if err != nil {
+		return tool.Errorf(tool.CodeInvalidArgument, "listen: %w; another host may serve there, choose another --listen", err)
+	}
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the requests outlive ctx by the drain
+	defer cancel()
+	server := &http.Server{
+		Handler:           s.handler(ctx, o),
+		ReadHeaderTimeout: o.Patience,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(newCrowd(listener, o.Connections)) }()
+	if ready != nil {
+		ready("http://" + listener.Addr().String() + "/mcp")
+	}
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve HTTP: %w", err)
+	case <-ctx.Done():
+	}
+	s.drain(o.Drain)
+	cancel()
+	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer stop()
+	if err := server.Shutdown(patience); err != nil {
+		err = server.Close()
+		if err != nil {
+			return fmt.Errorf("stop HTTP: %w", err)
+		}
+	}
+	s.calls.Wait()
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve HTTP: %w", err)
+	}
+	return nil
+}
+
+// drain waits for the calls under way, at most for a while.
+func (s *Server) drain(most time.Duration) {
+	ended := make(chan struct{})
+	go func() { // ends with the calls, which ServeHTTP waits for as well
+		s.calls.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+}
+
+// check refuses an address that others reach unless clients must present a token.
+func (o HTTPOptions) check() error {
+	host, _, err := net.SplitHostPort(o.Address)
+	if err != nil {
+		return tool.Invalid("listen", fmt.Sprintf("%q is not host:port", o.Address))
+	}
+	if o.Token == "" && !loopback(host) {
+		return tool.Errorf(tool.CodePermissionDenied,
+			"%s can be reached from other machines, and no token is set: set FRESHET_TOKEN, or listen on 127.0.0.1", o.Address)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// handler puts the guards around the pages and the protocol: first who asks, then how much
+// and how slowly, then what. Ended is the context whose end makes the server unhealthy.
+func (s *Server) handler(ended context.Context, o HTTPOptions) http.Handler {
+	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
+		Stateless: true, Logger: s.opts.Log, PropagateRequestCancellation: true,
+		DisableLocalhostProtection: true, // guard does it, for every address
+	})
+	started := s.opts.Now()
+	open, closed := http.NewServeMux(), http.NewServeMux()
+	closed.Handle("/mcp", s.bounded(o, protocol))
+	closed.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_ = s.metrics.write(w, s.limit.inFlight(), s.opts.Now().Sub(started))
+	})
+	closed.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { s.page(w, r, o.Token != "", started) })
+	open.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if ended.Err() != nil {
+			http.Error(w, "stopping", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("ok\n"))
+	})
+	open.Handle("/", s.authorized(o.Token, closed))
+	return s.guard(o, patient(o.Patience, open))
+}
+
+// authorized asks for the token. The comparison takes the same time for every wrong one.
+func (s *Server) authorized(token string, next http.Handler) http.Handler {
+	if token == "" {
+		return next
+	}
+	want := sha256.Sum256([]byte("Bearer " + token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		if subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
+			s.metrics.refuse("token")
+			w.Header().Set("WWW-Authenticate", `Bearer realm="freshet"`)
+			http.Error(w, "a bearer token is needed", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

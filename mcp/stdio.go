@@ -1,0 +1,31 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// drainTime is how long after the end of its input a server goes on to answer what it was
+// asked before.
+const drainTime = time.Second
+
+// ServeStdio serves one client over a pair of streams until the client closes its side or
+// ctx ends, and returns when no call is under way any more. It writes nothing but lines of
+// the protocol to out.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	session, err := s.sdk.Connect(context.WithoutCancel(ctx), lineTransport{in: in, out: out, max: s.opts.MaxLine, grace: drainTime}, nil)
+	if err != nil {
+		return fmt.Errorf("serve standard input: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // Wait has the error
+	defer stop()
+	err = session.Wait()
+	s.calls.Wait()
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

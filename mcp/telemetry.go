@@ -1,0 +1,67 @@
+package mcpserver
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+// record is the telemetry line of a call. It holds no source text and no path, and the
+// query only where the operator opted in.
+type record struct {
+	Time      time.Time `json:"time"`
+	Tool      string    `json:"tool"`
+	LatencyMs float64   `json:"latency_ms"`
+	CheckMs   int64     `json:"check_ms"`
+	Freshness string    `json:"freshness"`
+	Snapshot  uint64    `json:"snapshot"`
+	Results   int       `json:"results"`
+	// Excluded counts the files that the ignore rules keep out of what was searched.
+	Excluded  int       `json:"excluded"`
+	Tokens    int       `json:"tokens"`
+	Truncated bool      `json:"truncated"`
+	Error     tool.Code `json:"error,omitempty"`
+	QueryHash string    `json:"query_hash,omitempty"`
+	Query     string    `json:"query,omitempty"`
+}
+
+// report writes the telemetry line of a call and counts it.
+func (s *Server) report(req *mcp.CallToolRequest, e *tool.Envelope, text string, took time.Duration) {
+	line := record{
+		Time: s.opts.Now().UTC(), Tool: req.Params.Name, LatencyMs: float64(took.Microseconds()) / 1000,
+		CheckMs: e.Freshness.CheckMs, Freshness: string(e.Freshness.State), Snapshot: e.Freshness.Snapshot,
+		Results: e.ReturnedCount, Tokens: (len(text) + 3) / 4, Truncated: e.Truncated,
+	}
+	if e.Error != nil {
+		line.Error = e.Error.Code
+	}
+	s.metrics.observe(line, took)
+	if s.opts.Telemetry == nil {
+		return
+	}
+	var asked struct {
+		Query string `json:"query"`
+	}
+	if json.Unmarshal(req.Params.Arguments, &asked) == nil && asked.Query != "" {
+		sum := sha256.Sum256([]byte(asked.Query))
+		line.QueryHash = hex.EncodeToString(sum[:8])
+		if s.opts.QueryText {
+			line.Query = asked.Query
+		}
+	}
+	data, err := json.Marshal(line)
+	if err != nil {
+		s.opts.Log.Warn("write telemetry", "error", err)
+		return
+	}
+	s.telemetry.Lock()
+	defer s.telemetry.Unlock()
+	if _, err := s.opts.Telemetry.Write(append(data, '\n')); err != nil {
+		s.opts.Log.Debug("write telemetry", "error", err)
+	}
+}
