@@ -42,6 +42,7 @@ type Contents interface {
 	Content(ctx context.Context, h merkle.Hash) ([]byte, error)
 	File(ctx context.Context, id store.CodebaseID, number uint64, path string) (store.FileEntry, error)
 	Recipe(ctx context.Context, fp store.Fingerprint) (store.Recipe, error)
+	Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error)
 }
 
 // Registry adds and removes codebases.

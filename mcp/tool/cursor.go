@@ -5,8 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-
-	"github.com/freshet/freshet/store/search"
+	"maps"
 )
 
 // cursor is the place where an answer stopped. It is bound to the snapshot and the query,
@@ -17,37 +16,47 @@ type cursor struct {
 	Offset   int    `json:"o"`
 }
 
-func writeCursor(offset int, snapshot uint64, q search.Query) string {
-	data, err := json.Marshal(cursor{snapshot, queryDigest(q), offset})
+func writeCursor(offset int, snapshot uint64, digest string) string {
+	data, err := json.Marshal(cursor{snapshot, digest, offset})
 	if err != nil {
 		panic(err) // two words and a number
 	}
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-func readCursor(s string, snapshot uint64, q search.Query) (int, error) {
+// readCursor returns the offset of a cursor that was written for this snapshot and digest.
+func (c *call) readCursor(word string, snapshot uint64, digest string) (int, error) {
 	var at cursor
-	data, err := base64.RawURLEncoding.DecodeString(s)
+	data, err := base64.RawURLEncoding.DecodeString(word)
 	if err == nil {
 		err = json.Unmarshal(data, &at)
 	}
-	if err != nil || at.Offset < 0 {
-		return 0, Invalid("cursor", "is not one of ours: repeat the call without it")
-	}
-	again := NextStep{ToolSearch, map[string]any{"query": q.Text, "mode": string(q.Mode)}, "starts the list anew"}
 	switch {
-	case at.Query != queryDigest(q):
-		return 0, Errorf(CodeCursorMismatch, "the cursor belongs to another query").Next(again)
+	case err != nil || at.Offset < 0:
+		e := Invalid("cursor", "is not one of ours: repeat the call without it")
+		return 0, c.anew(e)
+	case at.Query != digest:
+		return 0, c.anew(Errorf(CodeCursorMismatch, "the cursor belongs to another call: its other arguments must stay as they were"))
 	case at.Snapshot != snapshot:
-		return 0, Errorf(CodeCursorMismatch, "the cursor belongs to snapshot %d and %d is served now",
-			at.Snapshot, snapshot).Next(again)
+		return 0, c.anew(Errorf(CodeCursorExpired, "the cursor belongs to snapshot %d and %d is served now", at.Snapshot, snapshot).
+			Detail("snapshot", snapshot))
 	}
 	return at.Offset, nil
 }
 
-func queryDigest(q search.Query) string {
-	q.Offset, q.Limit, q.Explain = 0, 0, false
-	data, err := json.Marshal(q)
+// anew adds the call without its cursor as the next step.
+func (c *call) anew(e *Error) *Error {
+	if c.repeat == nil {
+		return e
+	}
+	again := maps.Clone(c.repeat)
+	delete(again, "cursor")
+	return e.Next(NextStep{c.tool, again, "starts the list anew"})
+}
+
+// digestOf digests what a list depends on.
+func digestOf(parts ...any) string {
+	data, err := json.Marshal(parts)
 	if err != nil {
 		panic(err) // strings, numbers and lists of strings
 	}

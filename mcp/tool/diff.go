@@ -86,10 +86,13 @@ func (c *call) list(changes []ManifestChange, limit int) {
 		limit = defaultDiffLimit
 	}
 	shown := changes[:min(limit, len(changes))]
-	c.env.Changes = &shown
-	c.env.TotalCount, c.env.ReturnedCount = len(changes), len(shown)
-	c.env.RemainingCount = len(changes) - len(shown)
-	c.env.HasMore = c.env.RemainingCount > 0
+	c.page = &page{items: len(shown), keep: func(n int) {
+		kept := shown[:n]
+		c.env.Changes = &kept
+		c.env.TotalCount, c.env.ReturnedCount = len(changes), n
+		c.env.RemainingCount = len(changes) - n
+		c.env.HasMore = c.env.RemainingCount > 0
+	}}
 }
 
 // compare merges two manifests, both sorted by path, and lists what differs, sorted by

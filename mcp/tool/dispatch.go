@@ -69,7 +69,7 @@ func Dispatch(ctx context.Context, b *Backend, name string, params json.RawMessa
 	c := newCall(b, observe)
 	named := func(v verb) bool { return v.name == name }
 	if all := tools(); slices.ContainsFunc(all, named) {
-		c.tool = name
+		c.tool, c.repeat = name, arguments(params)
 		return c.finish(all[slices.IndexFunc(all, named)].handle(ctx, c, params))
 	}
 	all := verbs()
@@ -100,6 +100,11 @@ func decoded[P any](handle func(*call, context.Context, P) error) handler {
 				return err
 			}
 		}
+		if p, ok := any(&params).(shapely); ok {
+			if err := c.form(p.wanted()); err != nil {
+				return err
+			}
+		}
 		return handle(c, ctx, params)
 	}
 }
@@ -109,6 +114,9 @@ type call struct {
 	*Backend
 	env     *Envelope
 	tool    string // the name of the tool, "" for a verb
+	shape   Shape
+	page    *page          // the list that may be cut, nil when there is none
+	repeat  map[string]any // the arguments of the tool, to be repeated in a next step
 	observe Observer
 	now     func() time.Time
 	started time.Time
@@ -122,18 +130,33 @@ func newCall(b *Backend, observe Observer) *call {
 	if observe == nil {
 		observe = func(Notice) error { return nil }
 	}
-	return &call{Backend: b, env: newEnvelope(), observe: observe, now: now, started: now()}
+	unbounded := Shape{Verbosity: VerbosityFull, MaxTokens: -1, Format: FormatMarkdown}
+	return &call{Backend: b, env: newEnvelope(), observe: observe, shape: unbounded, now: now, started: now()}
 }
 
-// finish sets the status and the latency and returns the envelope.
+// arguments are the parameters of a call as its client gave them.
+func arguments(params json.RawMessage) map[string]any {
+	given := map[string]any{}
+	if err := json.Unmarshal(params, &given); err != nil {
+		return nil // the handler says what is wrong with them
+	}
+	delete(given, "cwd")
+	return given
+}
+
+// finish sets the status and the latency, cuts the answer to its budget and returns the
+// envelope.
 func (c *call) finish(err error) *Envelope {
+	c.env.LatencyMs = c.now().Sub(c.started).Milliseconds()
+	if err == nil {
+		err = c.fit()
+	}
 	if err != nil {
 		known := AsError(err)
 		c.env.Error = known
 		c.env.Status = StatusError
 		c.env.NextSteps = append(c.env.NextSteps, known.NextSteps...)
 	}
-	c.env.LatencyMs = c.now().Sub(c.started).Milliseconds()
 	return c.env
 }
 

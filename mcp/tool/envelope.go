@@ -112,30 +112,46 @@ type Freshness struct {
 	Requires     []store.FieldChange `json:"requires,omitempty"`
 }
 
-// Hit is one item of an answer. Lines are 1-based and inclusive.
+// Hit is one item of an answer. Lines are 1-based and inclusive. HitFields says which
+// members each verbosity shows.
 type Hit struct {
-	ID              string         `json:"id"`
-	Kind            search.HitKind `json:"kind"`
-	FilePath        string         `json:"file_path"`
-	StartLine       int            `json:"start_line"`
-	EndLine         int            `json:"end_line"`
-	FQN             string         `json:"fqn,omitempty"`
-	SymbolKind      string         `json:"symbol_kind,omitempty"`
-	Signature       string         `json:"signature,omitempty"`
-	Language        string         `json:"language"`
-	Content         string         `json:"content"`
-	ContextBefore   string         `json:"context_before,omitempty"`
-	ContextAfter    string         `json:"context_after,omitempty"`
-	SimilarityScore float64        `json:"similarity_score"`
-	ContentHash     merkle.Hash    `json:"content_hash"`
+	ID         string         `json:"id"`
+	Kind       search.HitKind `json:"kind"`
+	FilePath   string         `json:"file_path"`
+	StartLine  int            `json:"start_line"`
+	EndLine    int            `json:"end_line"`
+	FQN        string         `json:"fqn,omitempty"`
+	SymbolKind string         `json:"symbol_kind,omitempty"`
+	Signature  string         `json:"signature,omitempty"`
+	Edges      *Edges         `json:"edges,omitempty"`
 	// Verified is set when the file had this content at answer time.
 	Verified bool `json:"verified"`
-	Seen     bool `json:"seen,omitempty"`
+	// Seen is set when the session was shown this item before; its text is left out then.
+	Seen bool `json:"seen,omitempty"`
 	// Index says of a file that was read how the served snapshot has it: indexed,
 	// changed or unindexed.
-	Index   string          `json:"index,omitempty"`
-	Lines   int             `json:"total_lines,omitempty"`
-	Explain *search.Explain `json:"explain,omitempty"`
+	Index string `json:"index,omitempty"`
+	Lines int    `json:"total_lines,omitempty"`
+
+	Language        string      `json:"language,omitempty"`
+	Parameters      []string    `json:"parameters,omitempty"`
+	Doc             string      `json:"doc,omitempty"`
+	DependsOn       []string    `json:"depends_on,omitempty"`
+	Content         string      `json:"content,omitempty"`
+	SimilarityScore float64     `json:"similarity_score,omitempty"`
+	ContentHash     merkle.Hash `json:"content_hash,omitzero"`
+
+	ContextBefore string          `json:"context_before,omitempty"`
+	ContextAfter  string          `json:"context_after,omitempty"`
+	Explain       *search.Explain `json:"explain,omitempty"`
+}
+
+// Edges counts what a definition uses: references inside of it.
+type Edges struct {
+	Calls    int `json:"calls,omitempty"`
+	Imports  int `json:"imports,omitempty"`
+	Types    int `json:"types,omitempty"`
+	Inherits int `json:"inherits,omitempty"`
 }
 
 // Considered says what a search looked at, so that an empty answer explains itself.

@@ -16,6 +16,7 @@ import (
 type bodies struct {
 	contents Contents
 	held     map[merkle.Hash][]byte
+	outlines *outlines
 }
 
 func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, error) {
@@ -29,7 +30,7 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 	}
 	start, end := int(found.StartLine), int(found.EndLine)
 	hit := Hit{
-		ID: found.ID, Kind: found.Kind, FilePath: merkle.QuotePath(found.Path),
+		ID: hitID(found), Kind: found.Kind, FilePath: merkle.QuotePath(found.Path),
 		StartLine: start, EndLine: end, FQN: nameOf(found), Language: found.Language,
 		SimilarityScore: found.Score, ContentHash: found.Content, Explain: found.Explain,
 		Content: excerpt(data, start, end),
@@ -40,6 +41,19 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 	}
 	if d := found.Definition; d != nil {
 		hit.SymbolKind, hit.Signature = d.Kind, d.Signature
+	}
+	if found.Kind == search.HitFile {
+		return hit, nil
+	}
+	syntax, ok, err := b.outlines.of(ctx, found.Content, found.Language)
+	if err != nil || !ok {
+		return hit, err
+	}
+	if at := locate(syntax, found.Definition, start, end); at >= 0 {
+		describe(&hit, syntax, at)
+		if found.Definition == nil {
+			hit.SymbolKind, hit.Signature = syntax.Definitions[at].Kind, syntax.Definitions[at].Signature
+		}
 	}
 	return hit, nil
 }
@@ -88,13 +102,6 @@ func countLines(data []byte) int {
 		n++
 	}
 	return n
-}
-
-// approxTokens is the size of a hit as it is sent, at four characters a token.
-func approxTokens(h Hit) int {
-	const frame = 120 // the members around the text, and the fences
-	return (frame + len(h.FilePath) + len(h.FQN) + len(h.Signature) +
-		len(h.Content) + len(h.ContextBefore) + len(h.ContextAfter)) / 4
 }
 
 func plural(n int, noun string) string {

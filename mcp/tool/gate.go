@@ -65,6 +65,7 @@ func (c *call) check(ctx context.Context, b store.Codebase, o CheckOptions) (Rea
 		b.Failure = "" // whatever failed before is made good
 	}
 	c.env.State = stateOf(b, reading.Running, len(reading.Verdict.Requires) > 0)
+	c.pass(reading.Verdict.Warnings)
 	return reading, nil
 }
 
@@ -117,6 +118,7 @@ func quoted(paths []string) []string {
 // admit decides whether a reading may answer a search. It labels the envelope when the
 // answer is less than current and complete.
 func (c *call) admit(b store.Codebase, r Reading, o CheckOptions, mode search.Mode) error {
+	c.pass(r.Verdict.Warnings)
 	if r.View == nil {
 		return notReady(b, r.Running)
 	}
@@ -216,6 +218,13 @@ func (c *call) warn(code, message string) {
 	warning := search.Warning{Code: code, Message: message}
 	if !slices.Contains(c.env.Warnings, warning) {
 		c.env.Warnings = append(c.env.Warnings, warning)
+	}
+}
+
+// pass warns of what a check noticed.
+func (c *call) pass(warnings []search.Warning) {
+	for _, w := range warnings {
+		c.warn(w.Code, w.Message)
 	}
 }
 

@@ -270,7 +270,7 @@ func TestPagesJoinIntoTheWholeAnswer(t *testing.T) {
 	if len(whole.Results) != 24 || whole.HasMore {
 		t.Fatalf("%d results, more %v; want 24", len(whole.Results), whole.HasMore)
 	}
-	for _, budget := range []int{-1, 1, 150} {
+	for _, budget := range []int{-1, 400, 1000} {
 		for limit := 1; limit < 26; limit++ {
 			var ids []string
 			cursor := ""
@@ -316,7 +316,7 @@ func TestCursorIsBound(t *testing.T) {
 	expect("another query", tool.SearchParams{SearchCodebase: tool.SearchCodebase{Query: "other"}}, tool.CodeCursorMismatch)
 	expect("another mode", tool.SearchParams{SearchCodebase: tool.SearchCodebase{Query: "greet", Mode: "text"}}, tool.CodeCursorMismatch)
 	w.Write(root, "new.go", "func New() {}\n")
-	expect("another snapshot", tool.SearchParams{SearchCodebase: tool.SearchCodebase{Query: "greet"}}, tool.CodeCursorMismatch)
+	expect("another snapshot", tool.SearchParams{SearchCodebase: tool.SearchCodebase{Query: "greet"}}, tool.CodeCursorExpired)
 }
 
 func TestErrorsAreEnvelopes(t *testing.T) {

@@ -1,15 +1,12 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -19,10 +16,17 @@ const (
 	MaxReadLines = 1000
 )
 
-// read shows files as they are on disk now. A bad target among several costs only itself.
+// read shows files as they are on disk now, whatever the state of the index. A bad target
+// among several costs only itself.
 func (c *call) read(ctx context.Context, p ReadParams) error {
-	if len(p.Targets) == 0 || len(p.Targets) > MaxTargets {
+	if p.View == "" {
+		p.View = ViewFull
+	}
+	switch {
+	case len(p.Targets) == 0 || len(p.Targets) > MaxTargets:
 		return Invalid("targets", fmt.Sprintf("give between 1 and %d", MaxTargets))
+	case !slices.Contains(Views(), p.View):
+		return Invalid("view", "unknown view "+string(p.View), allowed(Views())...)
 	}
 	options, err := p.options()
 	if err != nil {
@@ -36,16 +40,21 @@ func (c *call) read(ctx context.Context, p ReadParams) error {
 	if err != nil {
 		return err
 	}
-	reading, err := c.check(ctx, b, options)
+	view, err := c.viewOf(ctx, b, options)
 	if err != nil {
 		return err
 	}
-	r := reader{call: c, codebase: b, view: reading.View, cwd: p.CWD}
+	r := reader{call: c, codebase: b, view: view, cwd: p.CWD, show: p.View}
+	if view != nil && view.Snapshot.Fingerprint != "" {
+		if r.outlines, err = outlinesOf(ctx, c.Contents, view.Snapshot.Fingerprint); err != nil {
+			return err
+		}
+	}
 	var first error
 	for _, target := range p.Targets {
-		hit, err := r.target(ctx, target)
+		item, err := r.target(ctx, target)
 		if err == nil {
-			c.env.Results = append(c.env.Results, hit)
+			r.items = append(r.items, item)
 			continue
 		}
 		if first == nil {
@@ -53,36 +62,42 @@ func (c *call) read(ctx context.Context, p ReadParams) error {
 		}
 		known := AsError(err)
 		c.warn(string(known.Code), known.Message)
+		c.env.NextSteps = append(c.env.NextSteps, known.NextSteps...)
 		c.partial()
 	}
-	if len(c.env.Results) == 0 {
+	if len(r.items) == 0 {
+		c.env.NextSteps = c.env.NextSteps[:0] // the error brings those of the first
+		c.env.Warnings = c.env.Warnings[:0]
 		return first
 	}
-	c.fit(p.MaxTokens)
+	r.page()
 	return nil
 }
 
-// fit keeps as many whole results as the budget allows, at least one.
-func (c *call) fit(budget int) {
-	if budget == 0 {
-		budget = DefaultMaxTokens
+// viewOf is the snapshot that live files are compared with, nil when there is none. A
+// check that fails does not stop a read: the files are on the disk.
+func (c *call) viewOf(ctx context.Context, b store.Codebase, o CheckOptions) (*store.View, error) {
+	reading, err := c.check(ctx, b, o)
+	if err == nil {
+		return reading.View, nil
 	}
-	e := c.env
-	all, spent, kept := e.Results, 0, 0
-	for _, hit := range all {
-		size := approxTokens(hit)
-		e.OriginalSizeChars += 4 * size
-		if budget > 0 && kept > 0 && spent+size > budget || e.Truncated {
-			e.Truncated = true
-			continue
-		}
-		spent += size
-		kept++
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return nil, err
 	}
-	e.Results = all[:kept]
-	e.TotalCount, e.ReturnedCount, e.ApproxTokens = len(all), kept, spent
-	e.RemainingCount = len(all) - kept
-	e.HasMore = e.RemainingCount > 0
+	known := AsError(err)
+	c.warn(string(known.Code), known.Message)
+	c.env.Freshness.Reason = known.Message
+	c.partial()
+	return nil, nil
+}
+
+// readItem is a target that was read.
+type readItem struct {
+	hit    Hit
+	target string
+	data   []byte // of the file, when the item may be cut to lines
+	// next is the line to read on from, 0 when the item is whole.
+	next int
 }
 
 // reader reads the targets of one call.
@@ -90,109 +105,83 @@ type reader struct {
 	*call
 	codebase store.Codebase
 	view     *store.View // nil while nothing is sealed
+	outlines *outlines   // nil without a view
 	cwd      string
+	show     View
+	items    []readItem
 }
 
-// target reads a path, a path with a range, or a symbol, in that order.
-func (r *reader) target(ctx context.Context, target string) (Hit, error) {
-	name, start, end, ranged := splitRange(target)
-	if !ranged || !strings.HasPrefix(target, `"`) { // a range stands after the quotes
-		hit, err := r.path(ctx, target, 0, 0)
-		if err == nil || !missing(err) {
-			return hit, err
+// page gives the items to fit. What is left out is named in a next step.
+func (r *reader) page() {
+	steps := r.env.NextSteps
+	shown := make([]Hit, 0, len(r.items))
+	for _, item := range r.items {
+		shown = append(shown, project(item.hit, r.shape.Verbosity))
+	}
+	keep := func(n int) {
+		e := r.env
+		e.Results = shown[:n]
+		e.TotalCount, e.ReturnedCount = len(r.items), n
+		e.RemainingCount = len(r.items) - n
+		e.HasMore = e.RemainingCount > 0
+		e.NextSteps = append(slices.Clip(steps), r.rest(n)...)
+	}
+	r.call.page = &page{items: len(r.items), keep: keep, divide: func(fits func() bool) bool {
+		first := &r.items[0]
+		if first.data == nil || shown[0].Content == "" {
+			return false
+		}
+		low, high := first.hit.StartLine, first.hit.EndLine // the last line fits at low-1, not at high
+		for low < high {
+			middle := (low + high) / 2
+			r.cut(first, &shown[0], middle)
+			keep(1)
+			if fits() {
+				low = middle + 1
+			} else {
+				high = middle
+			}
+		}
+		if low == first.hit.StartLine {
+			r.cut(first, &shown[0], low)
+			keep(1)
+			return false
+		}
+		r.cut(first, &shown[0], low-1)
+		keep(1)
+		return true
+	}}
+}
+
+// cut ends an item at a line.
+func (r *reader) cut(item *readItem, shown *Hit, last int) {
+	shown.EndLine, shown.Content = last, excerpt(item.data, shown.StartLine, last)
+	item.next = last + 1
+}
+
+// rest is the step that reads on: what the first n items lack, and then the other targets.
+func (r *reader) rest(n int) []NextStep {
+	var targets []string
+	for _, item := range r.items[:n] {
+		if item.next > 0 {
+			end := min(item.hit.Lines, item.next+MaxReadLines-1)
+			targets = append(targets, fmt.Sprintf("%s:%d-%d", item.hit.FilePath, item.next, end))
 		}
 	}
-	if ranged {
-		if start == 0 {
-			r.warn("range_clamped", "lines count from 1")
-		}
-		return r.path(ctx, name, max(1, start), end)
+	for _, item := range r.items[n:] {
+		targets = append(targets, item.target)
 	}
-	if strings.ContainsAny(target, "/ ") || r.view == nil {
-		return Hit{}, r.noFile(target)
+	if len(targets) == 0 {
+		return nil
 	}
-	return r.symbol(ctx, target)
+	arguments := map[string]any{"targets": targets, "codebase": string(r.codebase.ID)}
+	if r.show != ViewFull {
+		arguments["view"] = string(r.show)
+	}
+	return []NextStep{{ToolRead, arguments, "reads on"}}
 }
 
-func (r *reader) noFile(path string) *Error {
-	return Errorf(CodePathNotFound, "there is no file %s in %s", merkle.QuotePath(path), r.codebase.Name).
-		Next(NextStep{ToolSearch, map[string]any{"query": merkle.QuotePath(path), "mode": "path"}, "finds files by their path"})
-}
-
-func missing(err error) bool {
-	var known *Error
-	return errors.As(err, &known) && known.Code == CodePathNotFound
-}
-
-// path reads lines of a file; start 0 means from the beginning without a range.
-func (r *reader) path(ctx context.Context, written string, start, end int) (Hit, error) {
-	paths, err := within(r.codebase, written, r.cwd)
-	if err != nil {
-		return Hit{}, err
-	}
-	for _, path := range paths {
-		if insideGit(path) {
-			return Hit{}, Errorf(CodePermissionDenied, "%s belongs to git itself and is never shown", merkle.QuotePath(path))
-		}
-		file, err := r.Disk.Live(ctx, r.codebase, path)
-		if err == nil {
-			return r.show(ctx, path, file, start, end)
-		}
-		if !missing(err) {
-			return Hit{}, err
-		}
-	}
-	return Hit{}, r.noFile(paths[0])
-}
-
-func (r *reader) show(ctx context.Context, path string, file LiveFile, start, end int) (Hit, error) {
-	if file.LeftOut == store.LeftOutSecret || (file.LeftOut != "" && file.Data == nil) {
-		return Hit{}, Errorf(CodePermissionDenied, "%s is not shown: %s", merkle.QuotePath(path), file.LeftOut).
-			Detail("reason", file.LeftOut).Next(whyStep(path))
-	}
-	if bytes.IndexByte(file.Data, 0) >= 0 {
-		return Hit{}, Errorf(CodePermissionDenied, "%s is not shown: binary", merkle.QuotePath(path)).
-			Detail("reason", store.LeftOutBinary).Next(whyStep(path))
-	}
-	state, err := r.indexState(ctx, path, file.Hash)
-	if err != nil {
-		return Hit{}, err
-	}
-	lines := countLines(file.Data)
-	from, to := r.clamp(path, lines, start, end)
-	return Hit{
-		ID: merkle.QuotePath(path) + ":" + strconv.Itoa(from), Kind: search.HitFile, FilePath: merkle.QuotePath(path),
-		StartLine: from, EndLine: to, Language: file.Language, ContentHash: file.Hash,
-		Verified: true, Index: state, Lines: lines, Content: excerpt(file.Data, from, to),
-	}, nil
-}
-
-// clamp fits a range into the lines there are and the most that are shown, with a warning
-// for what it took away.
-func (r *reader) clamp(path string, lines, start, end int) (int, int) {
-	from, to := max(1, start), end
-	if start == 0 || to == 0 {
-		to = lines
-	}
-	if from > to && to < lines {
-		from, to = to, from
-		r.warn("range_clamped", "the range was given backwards")
-	}
-	if max(start, to) > lines {
-		r.warn("range_clamped", fmt.Sprintf("%s has %s", merkle.QuotePath(path), plural(lines, "line")))
-		to = min(to, lines)
-		from = max(1, min(from, lines))
-	}
-	if to-from+1 > MaxReadLines {
-		to = from + MaxReadLines - 1
-		next := fmt.Sprintf("%s:%d-%d", merkle.QuotePath(path), to+1, min(lines, to+MaxReadLines))
-		r.warn("more_lines", fmt.Sprintf("%s has %s; the next are at %s", merkle.QuotePath(path), plural(lines, "line"), next))
-		r.env.NextSteps = append(r.env.NextSteps,
-			NextStep{ToolRead, map[string]any{"targets": []string{next}}, "reads on"})
-	}
-	return from, to
-}
-
+// indexState says how the served snapshot has a file that was read.
 func (r *reader) indexState(ctx context.Context, path string, live merkle.Hash) (string, error) {
 	if r.view == nil {
 		return "unindexed", nil
@@ -207,59 +196,4 @@ func (r *reader) indexState(ctx context.Context, path string, live merkle.Hash) 
 		return "changed", nil
 	}
 	return "indexed", nil
-}
-
-// symbol reads the one definition of a name, "Close" or "Server.Close".
-func (r *reader) symbol(ctx context.Context, name string) (Hit, error) {
-	result, err := r.Search.Search(ctx, *r.view, search.Query{Text: name, Mode: search.ModeSymbol, Limit: 50})
-	if err != nil {
-		return Hit{}, err
-	}
-	var exact []search.Hit
-	var near []string
-	for _, hit := range result.Hits {
-		if hit.Definition == nil {
-			continue
-		}
-		if hit.Definition.Name == name || strings.HasSuffix(name, "."+hit.Definition.Name) {
-			exact = append(exact, hit)
-		}
-		if len(near) < 5 {
-			near = append(near, hit.Definition.Name)
-		}
-	}
-	switch len(exact) {
-	case 0:
-		return Hit{}, Errorf(CodeTargetNotFound, "there is neither a file nor a symbol %s", name).
-			Detail("near", append([]string{}, near...)).
-			Next(NextStep{ToolSearch, map[string]any{"query": name, "mode": "symbol"}, "finds symbols by similar names"})
-	case 1:
-		return r.definition(ctx, exact[0])
-	}
-	places := make([]string, 0, len(exact))
-	for _, hit := range exact {
-		places = append(places, fmt.Sprintf("%s:%d-%d", merkle.QuotePath(hit.Path), hit.StartLine, hit.EndLine))
-	}
-	return Hit{}, Errorf(CodeTargetAmbiguous, "%s is defined in %s", name, plural(len(exact), "place")).
-		Detail("candidates", places).
-		Next(NextStep{ToolRead, map[string]any{"targets": places[:1]}, "reads the first of them"})
-}
-
-func (r *reader) definition(ctx context.Context, found search.Hit) (Hit, error) {
-	file, err := r.Disk.Live(ctx, r.codebase, found.Path)
-	if err != nil {
-		return Hit{}, err
-	}
-	hit, err := r.show(ctx, found.Path, file, int(found.StartLine), int(found.EndLine))
-	if err != nil {
-		return Hit{}, err
-	}
-	hit.Kind, hit.FQN = search.HitSymbol, nameOf(found)
-	hit.SymbolKind, hit.Signature = found.Definition.Kind, found.Definition.Signature
-	if file.Hash != found.Content {
-		hit.Verified = false
-		r.warn("source_changed", merkle.QuotePath(found.Path)+" changed since it was indexed: the lines may have moved")
-		r.partial()
-	}
-	return hit, nil
 }

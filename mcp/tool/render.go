@@ -18,7 +18,7 @@ func Render(e *Envelope, format string) string {
 		}
 		return strings.TrimSuffix(b.String(), "\n")
 	}
-	return Markdown(e) + ErrorText(e)
+	return agentMarkdown(e)
 }
 
 // Markdown renders what an envelope says for people: the answer, the remarks, and last the

@@ -85,6 +85,12 @@ func Command(step NextStep) string {
 	case ToolManage:
 		return manageCommand(step, argument)
 	case ToolList:
+		switch step.Arguments["view"] {
+		case ListWhy:
+			return "freshet why -- " + argument("path")
+		case ListHistory:
+			return "freshet snapshots " + argument("codebase")
+		}
 		if _, ok := step.Arguments["codebase"]; ok {
 			return "freshet status " + argument("codebase")
 		}

@@ -113,6 +113,7 @@ func (c *call) firstIndex(ctx context.Context, b store.Codebase) error {
 // answer is one attempt at a query: what was read, found, and compared with the disk.
 type answer struct {
 	reading Reading
+	options CheckOptions
 	query   search.Query
 	result  search.Result
 	states  []DiskState
@@ -128,8 +129,9 @@ func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q s
 	if err := c.admit(b, reading, o, q.Mode); err != nil {
 		return answer{}, err
 	}
+	found := answer{reading: reading, options: o, query: q}
 	if at != "" {
-		place, err := readCursor(at, reading.View.Snapshot.Number, q)
+		place, err := c.readCursor(at, reading.View.Snapshot.Number, found.digest())
 		if err != nil {
 			return answer{}, err
 		}
@@ -139,7 +141,7 @@ func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q s
 	if err != nil {
 		return answer{}, err
 	}
-	found := answer{reading: reading, query: q, result: result}
+	found.query, found.result = q, result
 	for _, hit := range result.Hits {
 		state, err := c.Disk.Compare(ctx, b, hit.Path, hit.Content)
 		if err != nil {
@@ -181,18 +183,23 @@ func (c *call) label(b store.Codebase, a answer, o CheckOptions) error {
 	return nil
 }
 
-// present turns the result into hits within the budget.
+// present turns the result into hits, of which fit keeps what the budget holds.
 func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
-	bodies := bodies{contents: c.Contents, held: map[merkle.Hash][]byte{}}
-	budget := p.MaxTokens
-	if budget == 0 {
-		budget = DefaultMaxTokens
+	outlines, err := outlinesOf(ctx, c.Contents, a.reading.View.Snapshot.Fingerprint)
+	if err != nil {
+		return err
 	}
-	spent, dropped, looked := 0, 0, 0
+	keys := make([]store.SyntaxKey, 0, len(a.result.Hits))
+	for _, found := range a.result.Hits {
+		keys = append(keys, outlines.key(found.Content, found.Language))
+	}
+	if err := outlines.load(ctx, keys); err != nil {
+		return err
+	}
+	bodies := bodies{contents: c.Contents, held: map[merkle.Hash][]byte{}, outlines: outlines}
+	hits, looked := []Hit{}, []int{} // looked counts the hits of the result up to and with each
 	for i, found := range a.result.Hits {
-		if a.states[i] == DiskGone && p.Freshness != ModeEventual {
-			dropped++
-			looked++
+		if a.states[i] == DiskGone && a.options.Mode != ModeEventual {
 			continue
 		}
 		hit, err := bodies.hit(ctx, found, p.Context)
@@ -200,51 +207,59 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 			return err
 		}
 		hit.Verified = a.states[i] == DiskSame
-		size := approxTokens(hit)
-		c.env.OriginalSizeChars += 4 * size
-		if budget > 0 && len(c.env.Results) > 0 && spent+size > budget {
-			c.env.Truncated = true
-		}
-		if c.env.Truncated {
-			continue
-		}
-		spent += size
-		looked++
-		c.env.Results = append(c.env.Results, hit)
+		hits, looked = append(hits, project(hit, c.shape.Verbosity)), append(looked, i+1)
 	}
+	dropped := len(a.result.Hits) - len(hits)
 	if dropped > 0 {
 		c.warn("hits_dropped", plural(dropped, "hit")+" left out: the file is gone since the check")
 	}
-	c.count(a, looked, dropped, spent)
-	c.explainEmpty(a, p)
+	c.page = &page{items: len(hits), keep: func(n int) {
+		c.env.Results = hits[:n]
+		if n == len(hits) {
+			c.count(a, len(a.result.Hits), dropped)
+		} else {
+			c.count(a, looked[n]-1, dropped)
+		}
+	}}
+	c.consider(a)
+	if len(hits) == 0 {
+		c.explainEmpty(a, p)
+	}
 	return nil
 }
 
-func (c *call) count(a answer, looked, dropped, spent int) {
+// count tells how much of the list is shown and where it goes on.
+func (c *call) count(a answer, looked, dropped int) {
 	e := c.env
-	e.TotalCount, e.TotalIsExact = a.result.Total-dropped, a.result.TotalExact
-	e.ReturnedCount, e.ApproxTokens = len(e.Results), spent
+	e.TotalCount, e.TotalIsExact, e.ReturnedCount = a.result.Total-dropped, a.result.TotalExact, len(e.Results)
 	next := a.query.Offset + looked
 	e.RemainingCount = max(0, a.result.Total-next)
-	e.HasMore = e.RemainingCount > 0
+	e.HasMore, e.NextCursor = e.RemainingCount > 0, ""
 	if e.HasMore {
-		e.NextCursor = writeCursor(next, a.reading.View.Snapshot.Number, a.query)
+		e.NextCursor = writeCursor(next, a.reading.View.Snapshot.Number, a.digest())
 	}
+}
+
+// digest binds a cursor to a query on a codebase.
+func (a answer) digest() string {
+	q := a.query
+	q.Offset, q.Limit, q.Explain = 0, 0, false
+	return digestOf(a.reading.View.Snapshot.Codebase, q)
+}
+
+func (c *call) consider(a answer) {
 	considered := a.result.Considered
-	e.Considered = &Considered{
+	c.env.Considered = &Considered{
 		Files: considered.Files, Chunks: considered.Chunks,
 		Removed: considered.Removed, UnknownTerms: append([]string{}, considered.UnknownTerms...),
 	}
-	if e.Considered.Removed == nil {
-		e.Considered.Removed = map[string]int{}
+	if c.env.Considered.Removed == nil {
+		c.env.Considered.Removed = map[string]int{}
 	}
 }
 
 // explainEmpty says why nothing was found and what to try.
 func (c *call) explainEmpty(a answer, p SearchParams) {
-	if len(c.env.Results) > 0 {
-		return
-	}
 	seen := c.env.Considered
 	message := fmt.Sprintf("nothing matched among %s in %s", plural(seen.Chunks, "chunk"), plural(seen.Files, "file"))
 	for _, filter := range sortedKeys(seen.Removed) {

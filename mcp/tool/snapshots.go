@@ -82,7 +82,7 @@ func (c *call) retained(ctx context.Context, b store.Codebase, number uint64, fi
 	}
 	return store.Snapshot{}, Errorf(code, "%s", message+strconv.FormatUint(number, 10)).
 		Detail("retained", numbers).
-		Next(commandStep("freshet snapshots "+string(b.ID), "lists the retained snapshots"))
+		Next(NextStep{ToolList, map[string]any{"codebase": string(b.ID), "view": ListHistory}, "lists the retained snapshots"})
 }
 
 func infoOf(s store.Snapshot, serving uint64) SnapshotInfo {

@@ -22,13 +22,17 @@ func manageStep(action, codebase, why string) NextStep {
 }
 
 func statusStep(codebase, why string) NextStep {
-	return NextStep{ToolList, map[string]any{"codebase": codebase, "view": "status"}, why}
+	return NextStep{ToolList, map[string]any{"codebase": codebase, "view": ListState}, why}
+}
+
+func progressStep(codebase string) NextStep {
+	return NextStep{ToolList, map[string]any{"codebase": codebase, "view": ListProgress, "wait_ms": 10000}, "waits for the progress"}
 }
 
 func listStep(why string) NextStep {
-	return NextStep{ToolList, map[string]any{"view": "list"}, why}
+	return NextStep{ToolList, map[string]any{"view": ListAll}, why}
 }
 
 func whyStep(path string) NextStep {
-	return commandStep("freshet why -- "+ShellWord(merkle.QuotePath(path)), "tells by which rule the path is left out")
+	return NextStep{ToolList, map[string]any{"view": ListWhy, "path": merkle.QuotePath(path)}, "tells by which rule the path is left out"}
 }

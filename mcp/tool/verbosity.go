@@ -30,6 +30,28 @@ const (
 // Formats lists the formats, the default first.
 func Formats() []Format { return []Format{FormatMarkdown, FormatJSON} }
 
+// shapely is implemented by parameters that say how the answer is to look.
+type shapely interface{ wanted() Shape }
+
+func (s *Shape) wanted() Shape { return *s }
+
+// form takes over how the answer is to look. A wrong shape is refused in the nearest right
+// one.
+func (c *call) form(s Shape) error {
+	given, err := s.checked(c.tool != "")
+	c.shape.MaxTokens, c.shape.SessionID = given.MaxTokens, given.SessionID
+	if slices.Contains(Verbosities(), given.Verbosity) {
+		c.shape.Verbosity = given.Verbosity
+	}
+	if slices.Contains(Formats(), given.Format) {
+		c.shape.Format = given.Format
+	}
+	if c.tool != "" {
+		c.shape.MaxTokens = max(1, min(c.shape.MaxTokens, MaxMaxTokens))
+	}
+	return err
+}
+
 // checked fills the defaults of a shape and refuses what it may not be.
 func (s Shape) checked(asTool bool) (Shape, error) {
 	if s.Verbosity == "" {

@@ -79,6 +79,21 @@ func (w *World) File(_ context.Context, id store.CodebaseID, number uint64, path
 	return entry, nil
 }
 
+// Syntax implements tool.Contents: a line that begins with "func NAME(" or "type NAME"
+// begins a definition, which ends before the next line that begins with neither a blank
+// nor a bracket. A line of comment above it is its doc. In its lines "call NAME" is a call.
+func (w *World) Syntax(_ context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[store.SyntaxKey]store.Syntax{}
+	for _, key := range keys {
+		if data, ok := w.contents[key.Content]; ok && !w.Unparsed {
+			found[key] = parse(string(data))
+		}
+	}
+	return found, nil
+}
+
 // Recipe implements tool.Contents.
 func (w *World) Recipe(context.Context, store.Fingerprint) (store.Recipe, error) {
 	return store.Recipe{}, nil

@@ -11,7 +11,7 @@ import (
 )
 
 // Search implements tool.Searcher: a line that holds a word of the query is a hit, and one
-// that begins with "func NAME" is a symbol. The score is the share of the words found.
+// that begins a definition is a symbol. The score is the share of the words found.
 func (w *World) Search(_ context.Context, view store.View, q search.Query) (search.Result, error) {
 	w.mu.Lock()
 	files := w.codebases[view.Snapshot.Codebase].manifests[view.Snapshot.Number]
@@ -53,20 +53,22 @@ func kept(entry store.FileEntry, q search.Query) bool {
 func hits(entry store.FileEntry, text string, q search.Query) []search.Hit {
 	var found []search.Hit
 	words := strings.Fields(strings.ToLower(q.Text))
+	definitions := parse(text).Definitions
 	for i, line := range strings.Split(text, "\n") {
 		hit := search.Hit{
 			ID: fmt.Sprintf("%s:%04d", entry.Path, i+1), Kind: search.HitChunk, Path: entry.Path, Content: entry.Content,
 			StartLine: uint32(i + 1), EndLine: uint32(i + 1), Language: entry.Language,
 		}
-		if name, ok := strings.CutPrefix(line, "func "); ok {
-			name, _, _ = strings.Cut(name, "(")
-			hit.Definition = &store.Definition{Name: name, Kind: "function", Signature: line, Parent: -1}
+		for _, d := range definitions {
+			if int(d.StartLine) == i+1 {
+				hit.Definition = &d
+			}
 		}
 		if q.Mode == search.ModeSymbol {
 			if hit.Definition == nil || !strings.Contains(hit.Definition.Name, q.Text) {
 				continue
 			}
-			hit.Kind = search.HitSymbol
+			hit.Kind, hit.EndLine = search.HitSymbol, hit.Definition.EndLine
 		}
 		matched := 0
 		for _, word := range words {

@@ -34,6 +34,8 @@ type Knobs struct {
 	NoFingerprint bool
 	// TextOnly seals at the text level.
 	TextOnly bool
+	// Unparsed has no content parsed.
+	Unparsed bool
 	// Running is an operation that never ends.
 	Running *tool.Operation
 	// Failing is why operations fail, "" when they do not.

@@ -1,0 +1,144 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// target reads a path, a path with a range, a hit, or a symbol, in that order.
+func (r *reader) target(ctx context.Context, target string) (readItem, error) {
+	name, start, end, ranged := splitRange(target)
+	if !ranged || !strings.HasPrefix(target, `"`) { // a range stands after the quotes
+		item, err := r.path(ctx, target, 0, 0)
+		if err == nil || !missing(err) {
+			return item, err
+		}
+	}
+	if ranged {
+		if start == 0 {
+			r.warn("range_clamped", "lines count from 1")
+		}
+		return r.path(ctx, name, max(1, start), end)
+	}
+	if strings.ContainsAny(target, "/ ") || r.view == nil {
+		return readItem{}, r.noFile(ctx, target)
+	}
+	if place, ok := parseID(target); ok {
+		if item, err := r.hit(ctx, target, place); err != nil || item.target != "" {
+			return item, err
+		}
+	}
+	return r.symbol(ctx, target)
+}
+
+// path reads lines of a file; start 0 means from the beginning without a range.
+func (r *reader) path(ctx context.Context, written string, start, end int) (readItem, error) {
+	paths, err := within(r.codebase, written, r.cwd)
+	if err != nil {
+		return readItem{}, err
+	}
+	for _, path := range paths {
+		if insideGit(path) {
+			return readItem{}, Errorf(CodePermissionDenied, "%s belongs to git itself and is never shown", merkle.QuotePath(path)).
+				Next(whyStep(path))
+		}
+		file, err := r.Disk.Live(ctx, r.codebase, path)
+		if err == nil {
+			return r.file(ctx, path, file, start, end)
+		}
+		if !missing(err) {
+			return readItem{}, err
+		}
+	}
+	return readItem{}, r.noFile(ctx, paths[0])
+}
+
+func missing(err error) bool {
+	var known *Error
+	return errors.As(err, &known) && known.Code == CodePathNotFound
+}
+
+// noFile says that a path does not exist, with the paths that are most like it.
+func (r *reader) noFile(ctx context.Context, path string) *Error {
+	e := Errorf(CodePathNotFound, "there is no file %s in %s", merkle.QuotePath(path), r.codebase.Name).
+		Next(NextStep{ToolSearch, map[string]any{"query": merkle.QuotePath(path), "mode": "path"}, "finds files by their path"})
+	if r.view == nil {
+		return e
+	}
+	found, err := r.Search.Search(ctx, *r.view, search.Query{Text: path, Mode: search.ModePath, Limit: maxNear})
+	if err != nil {
+		return e // what the path search has to say is of no use here
+	}
+	near := []string{}
+	for _, hit := range found.Hits {
+		near = append(near, merkle.QuotePath(hit.Path))
+	}
+	return e.Detail("near", near)
+}
+
+// file shows lines of a file that was read.
+func (r *reader) file(ctx context.Context, path string, file LiveFile, start, end int) (readItem, error) {
+	refused := func(reason store.LeftOut) error {
+		return Errorf(CodePermissionDenied, "%s is not shown: %s", merkle.QuotePath(path), reason).
+			Detail("reason", reason).Next(whyStep(path))
+	}
+	switch {
+	case file.LeftOut == store.LeftOutSecret || (file.LeftOut != "" && file.Data == nil):
+		return readItem{}, refused(file.LeftOut)
+	case bytes.IndexByte(file.Data, 0) >= 0:
+		return readItem{}, refused(store.LeftOutBinary)
+	}
+	state, err := r.indexState(ctx, path, file.Hash)
+	if err != nil {
+		return readItem{}, err
+	}
+	lines := countLines(file.Data)
+	from, to, next := r.clamp(path, lines, start, end)
+	quoted := merkle.QuotePath(path)
+	item := readItem{data: file.Data, next: next, hit: Hit{
+		Kind: search.HitFile, FilePath: quoted, StartLine: from, EndLine: to, Language: file.Language,
+		ContentHash: file.Hash, Verified: true, Index: state, Lines: lines, Content: excerpt(file.Data, from, to),
+	}}
+	if r.show == ViewFragment && start > 0 {
+		if err := r.widen(ctx, &item); err != nil {
+			return item, err
+		}
+	}
+	item.target = fmt.Sprintf("%s:%d-%d", quoted, item.hit.StartLine, item.hit.EndLine)
+	item.hit.ID = item.target
+	if r.show == ViewSkeleton {
+		return item, r.skeleton(ctx, &item)
+	}
+	return item, nil
+}
+
+// clamp fits a range into the lines there are and the most that are shown, with a warning
+// for what it took away. next is the line to read on from, 0 when nothing is left.
+func (r *reader) clamp(path string, lines, start, end int) (from, to, next int) {
+	from, to = max(1, start), end
+	if start == 0 || to == 0 {
+		to = lines
+	}
+	if from > to && to < lines {
+		from, to = to, from
+		r.warn("range_clamped", "the range was given backwards")
+	}
+	if max(start, to) > lines {
+		r.warn("range_clamped", fmt.Sprintf("%s has %s", merkle.QuotePath(path), plural(lines, "line")))
+		to = min(to, lines)
+		from = max(1, min(from, lines))
+	}
+	if to-from+1 > MaxReadLines && r.show != ViewSkeleton {
+		to = from + MaxReadLines - 1
+		next = to + 1
+		r.warn("more_lines", fmt.Sprintf("%s has %s; the next are at line %d", merkle.QuotePath(path), plural(lines, "line"), next))
+	}
+	return from, to, next
+}
