@@ -135,6 +135,9 @@ func (s *Store) connect(ctx context.Context, set *migrations.Set) error {
 		return err
 	}
 	s.writer = newSession(conn)
+	if err := s.writer.checkSchema(s.schema); err != nil {
+		return err
+	}
 	if err := s.loadEpoch(); err != nil {
 		return err
 	}

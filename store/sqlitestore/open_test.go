@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,36 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	after, err := os.ReadFile(s.file())
 	if err != nil || !bytes.Equal(before, after) {
 		t.Fatalf("a refused open wrote (%v)", err)
+	}
+}
+
+// The version in the database's header counts beside the ledger of migrations: a store
+// that only one of them calls newer is not opened either.
+func TestOpenChecksVersionInHeader(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		version int
+		want    error
+	}{
+		{"newer", 9, store.ErrNewerSchema},
+		{"older than its tables", 0, store.ErrCorrupt},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s, err := Open(t.Context(), dir, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.writers.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", c.version))
+			if err = errors.Join(err, s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(t.Context(), dir, Options{}); !errors.Is(err, c.want) {
+				t.Errorf("opened with %v, want %v", err, c.want)
+			}
+		})
 	}
 }
 

@@ -146,12 +146,8 @@ func (s *Store) transaction(fn func(c *session) error) (err error) {
 			err = firstError(err, c.exec("ROLLBACK"))
 		}
 	}()
-	var version int64
-	if _, err := c.one("PRAGMA user_version", nil, &version); err != nil {
+	if err := c.checkSchema(s.schema); err != nil {
 		return err
-	}
-	if version != s.schema {
-		return fmt.Errorf("schema version %d, this binary knows %d: %w", version, s.schema, store.ErrNewerSchema)
 	}
 	if err := fn(c); err != nil {
 		return err
@@ -163,6 +159,22 @@ func (s *Store) transaction(fn func(c *session) error) (err error) {
 	var changes int64
 	if _, err := c.one("SELECT total_changes()", nil, &changes); err == nil {
 		s.rows.Store(changes)
+	}
+	return nil
+}
+
+// checkSchema compares the version that the last migration left in the database's header.
+// It is asked at Open, and by each transaction for a migration by another process.
+func (c *session) checkSchema(known int64) error {
+	var version int64
+	if _, err := c.one("PRAGMA user_version", nil, &version); err != nil {
+		return err
+	}
+	switch {
+	case version > known:
+		return fmt.Errorf("schema version %d, this binary knows %d: %w", version, known, store.ErrNewerSchema)
+	case version < known:
+		return fmt.Errorf("schema version %d in the header of a database of version %d: %w", version, known, store.ErrCorrupt)
 	}
 	return nil
 }
