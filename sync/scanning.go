@@ -90,6 +90,9 @@ func (s *Synchronizer) adopt(ctx context.Context) error {
 	s.opts.Log.Warn("another directory stands at the root; reconciling", "codebase", s.id)
 	s.state.codebase.Identity = identity
 	s.state.scanner = s.scanner(s.state.codebase)
+	if s.opts.OnReplaced != nil {
+		s.opts.OnReplaced()
+	}
 	return nil
 }
 

@@ -33,6 +33,9 @@ type Options struct {
 	Recipe   store.Recipe
 	Scan     scan.Options
 	Observer Observer
+	// OnReplaced, when set, is told that another directory was found at the root and taken
+	// for the codebase's. It must not block.
+	OnReplaced func()
 	// Audit is the time between checks that nobody asked for; 0 means never.
 	Audit time.Duration
 	Now   func() time.Time // nil means time.Now

@@ -119,6 +119,7 @@ func (h *Host) served(ctx context.Context, id store.CodebaseID) (store.Snapshot,
 // reading completes a verdict with what is served.
 func (h *Host) reading(ctx context.Context, id store.CodebaseID, verdict search.Verdict) (tool.Reading, error) {
 	r := tool.Reading{Verdict: verdict, Running: h.ops.running(id)}
+	r.Verdict.Warnings = h.noticed(id)
 	served, err := h.served(ctx, id)
 	if errors.Is(err, store.ErrNoSnapshot) {
 		return r, nil

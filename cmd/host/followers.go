@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
 	merklesync "github.com/freshet/freshet/sync"
 	"github.com/freshet/freshet/sync/scan"
 )
@@ -36,7 +37,8 @@ func (h *Host) follow(id store.CodebaseID) (*merklesync.Synchronizer, error) {
 	ctx, stop := context.WithCancel(h.workCtx)
 	f := &follower{stop: stop, done: make(chan struct{}), sync: merklesync.New(h.store, id, merklesync.Options{
 		Outbox: announcer{h}, Recipe: h.recipe, Observer: h.ops, Audit: audit,
-		Scan: scan.Options{Log: h.opts.Log}, Now: h.opts.Now, Log: h.opts.Log,
+		OnReplaced: func() { h.noteReplaced(id) },
+		Scan:       scan.Options{Log: h.opts.Log}, Now: h.opts.Now, Log: h.opts.Log,
 	})}
 	h.followers[id] = f
 	h.work.Go(func() error {
@@ -44,6 +46,26 @@ func (h *Host) follow(id store.CodebaseID) (*merklesync.Synchronizer, error) {
 		return f.sync.Run(ctx)
 	})
 	return f.sync, nil
+}
+
+// noteReplaced keeps that another directory stands at a codebase's root until an answer
+// tells it.
+func (h *Host) noteReplaced(id store.CodebaseID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.replaced[id] = true
+}
+
+// noticed returns what a codebase's next answer has to tell, once.
+func (h *Host) noticed(id store.CodebaseID) []search.Warning {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.replaced[id] {
+		return nil
+	}
+	delete(h.replaced, id)
+	return []search.Warning{{Code: "root_replaced", Message: "another directory stands at the root since the last check; " +
+		"it was taken for the codebase's, and every file of it was read"}}
 }
 
 // unfollow stops the synchronizer of a codebase and waits for its end.

@@ -78,13 +78,14 @@ type Host struct {
 
 	mu        sync.Mutex // guards what follows
 	followers map[store.CodebaseID]*follower
+	replaced  map[store.CodebaseID]bool // roots found replaced that no answer has told yet
 	closed    bool
 }
 
 // Open becomes the host of a data directory and starts its workers. It returns an error
 // that wraps errHeld when another process is the host.
 func Open(ctx context.Context, opts Options) (*Host, error) {
-	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]*follower{}}
+	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]*follower{}, replaced: map[store.CodebaseID]bool{}}
 	h.ops = newOperations(h.hub, h.opts.Now, h.adviseFailure)
 	var err error
 	if h.lock, err = lockDirectory(h.opts.Home); err != nil {

@@ -44,6 +44,8 @@ type Verdict struct {
 	Reason string
 	// Requires lists the recipe fields that differ when the snapshot is of another recipe.
 	Requires []store.FieldChange
+	// Warnings are what the check noticed beside the changes.
+	Warnings []Warning
 }
 
 // Token orders states of codebases: a token of another epoch, or codebase, is unknown.
