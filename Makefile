@@ -10,7 +10,7 @@ KILLROUNDS   ?= 200
 BENCHREPO    ?= .
 TIMEOUT      ?= 25m
 
-.PHONY: help build install test check race lint fmt fuzz bench killloop histories clean
+.PHONY: help build install test check race lint fmt fuzz bench killloop histories docs conformance clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,10 +24,11 @@ install: ## install freshet into GOBIN
 test: check ## check the sources and run every test with the race detector
 	$(GO) test -race -timeout $(TIMEOUT) ./...
 
-check: ## gofmt and go vet
+check: ## gofmt, go vet and the generated tool reference
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
+	$(GO) run ./cmd/freshet docs --check
 
 race: test ## another name for test
 
@@ -55,6 +56,12 @@ killloop: ## the kill loop with KILLROUNDS rounds
 
 histories: ## rewrite the digests of testdata/histories
 	$(GO) test -run '^TestHistories$$' ./pipeline -update
+
+docs: ## make the tool reference anew
+	$(GO) run ./cmd/freshet docs --write
+
+conformance: ## the official conformance suite for MCP servers; needs npm and its registry
+	.ci/conformance
 
 clean: ## remove what build made
 	rm -f freshet

@@ -147,7 +147,7 @@ func (r *run) root() *cobra.Command {
 	root.AddCommand(r.indexVerb(), r.syncVerb(), r.reindexVerb(), r.cancelVerb(), r.clearVerb())
 	root.AddCommand(r.snapshotsVerb(), r.diffVerb(), r.collectVerb())
 	root.AddCommand(r.verifyVerb(), r.exportVerb(), r.replayVerb(), r.recordVerb(), r.eventsVerb(), r.deadLettersVerb())
-	root.AddCommand(r.mcpVerb(), r.upVerb())
+	root.AddCommand(r.mcpVerb(), r.upVerb(), r.docsVerb())
 	root.AddCommand(r.versionVerb(), r.chunkChildVerb())
 	return root
 }

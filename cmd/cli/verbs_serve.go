@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -153,7 +154,7 @@ func (r *run) upVerb() *cobra.Command {
 				}
 			}
 			err = r.Agents.HTTP(cmd.Context(), base, h, func(url string) {
-				r.print(tool.Succeeded(tool.Report{Usage: "freshet serves agents at " + url + "\n"}))
+				r.ready(url)
 			})
 			var known *tool.Error
 			if err != nil && !errors.As(err, &known) {
@@ -167,4 +168,13 @@ func (r *run) upVerb() *cobra.Command {
 	cmd.Flags().StringArrayVar(&h.Names, "name", nil, "host name by which others reach the address; may be repeated")
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the token that clients must present; only its owner may read it")
 	return cmd
+}
+
+// ready tells whoever started up where it serves.
+func (r *run) ready(url string) {
+	if r.json {
+		r.print(tool.Succeeded(tool.Report{Usage: url}))
+		return
+	}
+	_, _ = fmt.Fprintf(r.Stdout, "serving agents at %s\n", url) // the server goes on without it
 }
