@@ -17,10 +17,10 @@ const maxSteady = 5
 
 // scanSteady scans until no path vanished under the scan, so that half of a checkout is
 // not taken for a tree. A tree that never rests is taken as it is: whatever moved is
-// looked at again by the next check.
-func (s *Synchronizer) scanSteady(ctx context.Context) (scan.Summary, error) {
+// looked at again by the next check. With whole nothing is left out because of a watcher.
+func (s *Synchronizer) scanSteady(ctx context.Context, whole bool) (scan.Summary, error) {
 	for tries := 1; ; tries++ {
-		summary, err := s.scan(ctx)
+		summary, err := s.scan(ctx, whole && tries == 1)
 		if err != nil || summary.Vanished == 0 || tries == maxSteady {
 			return summary, err
 		}
@@ -29,15 +29,20 @@ func (s *Synchronizer) scanSteady(ctx context.Context) (scan.Summary, error) {
 
 // scan brings the observed tree up to the disk: new contents first, then the stat entries
 // that vouch for them, so that a crash between the two only reads the files again.
-func (s *Synchronizer) scan(ctx context.Context) (scan.Summary, error) {
+func (s *Synchronizer) scan(ctx context.Context, whole bool) (_ scan.Summary, err error) {
 	st := &s.state
+	defer func() {
+		if err != nil {
+			s.watching.doubt() // what was heard of has not been taken over
+		}
+	}()
 	sink := &contentSink{ctx: ctx, store: s.store}
-	result, err := st.scanner.Scan(ctx, st.index, sink)
+	result, err := s.look(ctx, sink, whole)
 	if errors.Is(err, scan.ErrRootReplaced) {
 		// Another directory at the same path is reconciled like any other change: its files
 		// have other inodes, so each is read.
 		if err = s.adopt(ctx); err == nil {
-			result, err = st.scanner.Scan(ctx, st.index, sink)
+			result, err = s.look(ctx, sink, true)
 		}
 	}
 	if err != nil {
@@ -66,6 +71,16 @@ func (s *Synchronizer) scan(ctx context.Context) (scan.Summary, error) {
 	return result.Summary, nil
 }
 
+// look scans what the watcher cannot vouch for, which without one is the whole tree.
+func (s *Synchronizer) look(ctx context.Context, sink scan.Sink, whole bool) (scan.Result, error) {
+	pass := s.watching.begin(ctx, s.state.codebase.Root, whole)
+	result, err := s.state.scanner.ScanPart(ctx, s.state.index, pass.part, sink)
+	if err == nil {
+		s.watching.end(pass, &result)
+	}
+	return result, err
+}
+
 // leftover returns the paths that have no entry any more.
 func leftover(paths []string, entries []store.StatEntry) []string {
 	if len(paths) == 0 {
@@ -89,6 +104,7 @@ func (s *Synchronizer) adopt(ctx context.Context) error {
 	}
 	s.opts.Log.Warn("another directory stands at the root; reconciling", "codebase", s.id)
 	s.state.codebase.Identity = identity
+	s.watching.renew()
 	s.state.scanner = s.scanner(s.state.codebase)
 	if s.opts.OnReplaced != nil {
 		s.opts.OnReplaced()

@@ -38,8 +38,10 @@ type Options struct {
 	OnReplaced func()
 	// Audit is the time between checks that nobody asked for; 0 means never.
 	Audit time.Duration
-	Now   func() time.Time // nil means time.Now
-	Log   *slog.Logger     // nil means discard
+	// Watching lets checks of an unchanged tree do without a walk; the zero value does not.
+	Watching Watching
+	Now      func() time.Time // nil means time.Now
+	Log      *slog.Logger     // nil means discard
 }
 
 // Synchronizer follows one codebase. Run must run for Check to be answered.
@@ -56,7 +58,8 @@ type Synchronizer struct {
 	rebuild bool
 	ended   bool
 
-	state state // owned by Run
+	state    state    // owned by Run
+	watching watching // but for its status, owned by Run
 }
 
 // round is one check that any number of callers share.
@@ -98,12 +101,12 @@ func New(s store.Store, id store.CodebaseID, opts Options) *Synchronizer {
 	}
 	return &Synchronizer{
 		store: s, opts: opts, id: id, fingerprint: opts.Recipe.Fingerprint(),
-		wake: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), watching: newWatching(opts),
 	}
 }
 
-// Check scans the tree, opens a snapshot for what changed, and returns what it proved.
-// Callers share a scan, but only one that began after they called. The error speaks of the
+// Check finds out what the tree is, opens a snapshot for what changed, and returns what it proved.
+// Callers share a check, but only one that began after they called. The error speaks of the
 // scan or of the store; the index is as it was then.
 func (s *Synchronizer) Check(ctx context.Context) (Observation, error) {
 	s.mu.Lock()
@@ -153,23 +156,47 @@ func (s *Synchronizer) nudge() {
 // Run serves checks until ctx ends, and returns nil then.
 func (s *Synchronizer) Run(ctx context.Context) error {
 	defer s.end()
+	defer s.watching.close()
 	var audit <-chan time.Time
 	if s.opts.Audit > 0 {
 		ticker := time.NewTicker(s.opts.Audit)
 		defer ticker.Stop()
 		audit = ticker.C
 	}
+	if s.watching.opts.enabled() {
+		s.serve(ctx, forChanges)
+	}
+	lull := newLull(s.opts.Watching)
+	defer lull.stop()
 	for {
+		poll := s.watching.poll()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.wake:
-			s.serve(ctx, false)
+			s.serve(ctx, forCallers)
 		case <-audit:
-			s.serve(ctx, true)
+			s.serve(ctx, forAudit)
+		case <-poll:
+			s.serve(ctx, forChanges)
+		case <-s.watching.heard():
+			lull.heard()
+		case <-lull.over():
+			if !lull.extend(scan.Busy(s.state.codebase.Root)) {
+				s.serve(ctx, forChanges)
+			}
 		}
 	}
 }
+
+// cause is why Run has work.
+type cause int
+
+const (
+	forCallers cause = iota // some wait for a check, or a snapshot was sealed
+	forChanges              // something was heard of, or may be found by looking
+	forAudit                // the whole tree is looked at, whatever was heard
+)
 
 // end refuses those who wait and those who come later.
 func (s *Synchronizer) end() {
@@ -184,24 +211,24 @@ func (s *Synchronizer) end() {
 }
 
 // serve does what is waiting: seals first, then the check that callers wait for.
-func (s *Synchronizer) serve(ctx context.Context, audit bool) {
+func (s *Synchronizer) serve(ctx context.Context, why cause) {
 	s.mu.Lock()
 	sealed, r, rebuild := s.sealed, s.next, s.rebuild
 	s.sealed, s.next = nil, nil
-	if r != nil || audit {
+	if r != nil || why != forCallers {
 		s.rebuild = false
 	}
 	s.mu.Unlock()
 	for _, snapshot := range sealed {
 		s.state.sealed(snapshot)
 	}
-	if r == nil && !audit {
+	if r == nil && why == forCallers {
 		if err := s.advance(ctx, false); err != nil && ctx.Err() == nil {
 			s.opts.Log.Error("open gathered changes", "codebase", s.id, "error", err)
 		}
 		return
 	}
-	observation, err := s.check(ctx, rebuild)
+	observation, err := s.check(ctx, rebuild, why == forAudit)
 	if err != nil && rebuild {
 		s.mu.Lock()
 		s.rebuild = true
@@ -209,7 +236,7 @@ func (s *Synchronizer) serve(ctx context.Context, audit bool) {
 	}
 	if r == nil {
 		if err != nil && ctx.Err() == nil {
-			s.opts.Log.Warn("audit failed", "codebase", s.id, "error", err)
+			s.opts.Log.Warn("unasked check failed", "codebase", s.id, "error", err)
 		}
 		return
 	}
@@ -217,13 +244,13 @@ func (s *Synchronizer) serve(ctx context.Context, audit bool) {
 	close(r.done)
 }
 
-func (s *Synchronizer) check(ctx context.Context, rebuild bool) (Observation, error) {
+func (s *Synchronizer) check(ctx context.Context, rebuild, whole bool) (Observation, error) {
 	if err := s.load(ctx); err != nil {
 		return Observation{}, fmt.Errorf("load %s: %w", s.id, err)
 	}
 	started := s.opts.Now()
 	for again := false; ; again = true {
-		summary, err := s.scanSteady(ctx)
+		summary, err := s.scanSteady(ctx, whole)
 		if err != nil {
 			return Observation{}, fmt.Errorf("scan %s: %w", merkle.QuotePath(s.state.codebase.Root), err)
 		}

@@ -39,7 +39,8 @@ func chain() map[string][]string {
 		"pipeline":           {"sync/merkle", "store", "store/...", "pipeline/..."},
 		"pipeline/...":       {"sync/merkle", "store", "store/...", "pipeline/..."},
 		"sync/scan":          {"sync/merkle", "sync/ignore", "store"},
-		"sync":               {"sync/merkle", "sync/scan", "store", "pipeline/event"},
+		"sync/watch":         {"sync/merkle", "sync/scan"},
+		"sync":               {"sync/merkle", "sync/scan", "sync/watch", "store", "pipeline/event"},
 		"mcp/tool":           {"sync/merkle", "store", "store/search"},
 		"mcp/tool/tooltest":  {"sync/merkle", "store", "store/search", "mcp/tool"},
 		"mcp":                {"mcp/tool", "store", "store/search"},
@@ -67,7 +68,7 @@ func owners() map[string][]string {
 		"github.com/klauspost/compress":          {"store", "pipeline/bus/natsbus"},
 		"github.com/go-enry/go-enry":             {"sync/scan", "store/search"},
 		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding", "pipeline/bus/natsbus"},
-		"golang.org/x/sys":                       {"sync/scan", "store", "pipeline/chunk", "cmd/host"},
+		"golang.org/x/sys":                       {"sync/scan", "sync/watch", "store", "pipeline/chunk", "cmd/host"},
 		"golang.org/x/sync":                      {"sync", "store", "pipeline", "cmd"},
 	}
 }

@@ -38,6 +38,18 @@ func Ref(root string) string {
 	return ""
 }
 
+// Busy reports whether git is rewriting the tree at root, or its index, right now: it holds
+// one of its locks. One that was left behind looks the same.
+func Busy(root string) bool {
+	dir := gitDir(root)
+	for _, name := range []string{"index.lock", "HEAD.lock"} {
+		if _, err := statAt(unix.AT_FDCWD, filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // Ref is the package's Ref of the scanner's root.
 func (s *Scanner) Ref() string { return Ref(s.root) }
 

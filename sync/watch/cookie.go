@@ -1,0 +1,129 @@
+package watch
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// cookies is a directory that only the watcher writes to, with one file in it. Each cookie
+// is another name of that file.
+type cookies struct {
+	dir     string
+	handle  *os.File
+	watch   int32
+	number  uint64
+	name    string // of the file now
+	awaited bool   // its event has not been read
+}
+
+// open makes the directory and watches it by the instance fd.
+func (c *cookies) open(fd int, parent string) error {
+	var err error
+	if c.dir, err = os.MkdirTemp(parent, "watch-"); err != nil {
+		return fmt.Errorf("%w: make a directory for cookies: %w", ErrLost, err)
+	}
+	if c.handle, err = os.Open(c.dir); err != nil {
+		return fmt.Errorf("%w: open the directory for cookies: %w", ErrLost, err)
+	}
+	c.name = c.next()
+	file, err := unix.Openat(int(c.handle.Fd()), c.name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return fmt.Errorf("%w: make a cookie: %w", ErrLost, err)
+	}
+	_ = unix.Close(file)
+	wd, err := addWatch(fd, c.dir, unix.IN_MOVED_TO|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF)
+	c.watch = wd
+	return err
+}
+
+func (c *cookies) next() string {
+	c.number++
+	return strconv.FormatUint(c.number, 36)
+}
+
+// lay gives the file a new name, whose event is behind all that came before.
+func (c *cookies) lay() error {
+	name, dir := c.next(), int(c.handle.Fd())
+	if err := unix.Renameat(dir, c.name, dir, name); err != nil {
+		return fmt.Errorf("%w: lay a cookie: %w", ErrLost, err)
+	}
+	c.name, c.awaited = name, true
+	return nil
+}
+
+// heard takes an event of the directory.
+func (c *cookies) heard(mask uint32, name []byte) error {
+	switch {
+	case mask&unix.IN_MOVED_TO == 0:
+		return fmt.Errorf("%w: the directory for cookies is gone", ErrLost)
+	case string(name) == c.name:
+		c.awaited = false
+	}
+	return nil
+}
+
+func (c *cookies) close() error {
+	if c.handle != nil {
+		_ = c.handle.Close()
+	}
+	if c.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(c.dir)
+}
+
+// Prove returns the paths at which the disk may differ from what scans have seen since the
+// last Prove: every change that was finished before the call is among them. They are the
+// caller's, who scans them and hands back with Doubt what could not be scanned. After an
+// error nothing is proven, now or later, and the watcher must be replaced.
+func (w *Watcher) Prove() (scan.Dirty, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken == nil {
+		if err := w.cookies.lay(); err != nil {
+			w.fail(err)
+		}
+	}
+	for w.broken == nil && w.cookies.awaited {
+		if n, err := w.read(); err == nil && n == 0 {
+			w.fail(fmt.Errorf("%w: a cookie did not come back", ErrLost))
+		}
+	}
+	if w.broken != nil {
+		return scan.Dirty{}, w.broken
+	}
+	if mountsChanged(w.mounts) {
+		w.dirty.All()
+	}
+	for path := range w.linked {
+		w.dirty.Look(path)
+	}
+	clear(w.linked)
+	dirty := w.dirty
+	w.dirty = scan.Dirty{}
+	return dirty, nil
+}
+
+// Doubt adds names to what the next Prove returns; none means the whole tree.
+func (w *Watcher) Doubt(paths ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(paths) == 0 {
+		w.dirty.All()
+	}
+	for _, path := range paths {
+		w.dirty.Name(path)
+	}
+}
+
+// Linked notes a file that may be written through another name: it is looked at each time.
+func (w *Watcher) Linked(path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.linked[path] = struct{}{}
+}

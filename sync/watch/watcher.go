@@ -1,0 +1,175 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/freshet/freshet/sync/merkle"
+	"github.com/freshet/freshet/sync/scan"
+)
+
+// The reasons for which a watcher cannot be made, or breaks. A broken one proves nothing
+// any more; another may be opened in its place.
+var (
+	// ErrUnproven says that the file system does not tell of every change.
+	ErrUnproven = errors.New("the file system does not tell of every change")
+	// ErrLimit says that the kernel, or Options, allows no more watches or instances.
+	ErrLimit = errors.New("watch limit reached")
+	// ErrOverflow says that events came faster than they were read, and some were lost.
+	ErrOverflow = errors.New("the event queue overflowed")
+	// ErrRoot says that the root was moved, deleted or unmounted.
+	ErrRoot = errors.New("the watched root is gone")
+	// ErrLost says that the kernel did not do as expected.
+	ErrLost = errors.New("the watch was lost")
+	// ErrClosed says that the watcher was closed.
+	ErrClosed = errors.New("the watcher is closed")
+)
+
+// Options of a Watcher. Dir is required.
+type Options struct {
+	// Dir is where the watcher makes a directory of its own for its cookie, outside every
+	// tree that is watched. It must exist.
+	Dir string
+	// MaxWatches bounds the directories that are watched; 0 leaves it to the kernel.
+	MaxWatches int
+}
+
+// Watcher watches the directories that scans enter. Its methods may be called from several
+// goroutines, and after Close.
+type Watcher struct {
+	changed chan struct{} // capacity 1
+	file    *os.File      // the inotify instance
+	device  uint64        // of the root
+	mounts  int           // the mount table, to be told of changes, or -1
+	max     int
+	cookies cookies
+
+	mu     sync.Mutex // guards what follows, and every read of the instance
+	fd     int
+	broken error
+	closed bool
+	table  table
+	dirty  scan.Dirty
+	linked map[string]struct{}
+	buf    []byte
+}
+
+var _ scan.Follower = (*Watcher)(nil)
+
+// Open makes a watcher of the directory root. It watches nothing until a scan of the whole
+// tree has followed it.
+func Open(root string, opts Options) (*Watcher, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(root, &st); err != nil {
+		return nil, fmt.Errorf("%w: stat %s: %w", ErrRoot, merkle.QuotePath(root), err)
+	}
+	if err := proven(root); err != nil {
+		return nil, err
+	}
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	switch {
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return nil, fmt.Errorf("%w: no more inotify instances (fs.inotify.max_user_instances): %w", ErrLimit, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: make an inotify instance: %w", ErrLost, err)
+	}
+	w := &Watcher{
+		changed: make(chan struct{}, 1), file: os.NewFile(uintptr(fd), "inotify"), fd: fd,
+		device: st.Dev, mounts: openMounts(), max: opts.MaxWatches,
+		table: newTable(), linked: map[string]struct{}{}, buf: make([]byte, 64<<10),
+	}
+	if err := w.cookies.open(fd, opts.Dir); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Run reads events as they come until ctx ends or the watcher breaks or is closed. It is
+// what keeps the kernel's queue short and what Changed speaks by; Prove does without it.
+func (w *Watcher) Run(ctx context.Context) error {
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		return nil //nolint:nilerr // it was closed
+	}
+	stop := context.AfterFunc(ctx, func() { _ = w.file.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	err = conn.Read(func(uintptr) bool {
+		for {
+			if more, err := w.readLocked(); err != nil || !more {
+				return err != nil
+			}
+		}
+	})
+	switch {
+	case err == nil, errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, fs.ErrClosed):
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fail(fmt.Errorf("%w: wait for events: %w", ErrLost, err))
+	return nil
+}
+
+// readLocked reads one batch and reports whether there may be more.
+func (w *Watcher) readLocked() (more bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, err := w.read()
+	return n > 0, err
+}
+
+// Changed receives when something was heard of, or the watcher broke, since it was last
+// received from. It speaks only while Run runs.
+func (w *Watcher) Changed() <-chan struct{} { return w.changed }
+
+// Err says why the watcher is broken, or returns nil.
+func (w *Watcher) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broken
+}
+
+// Watches is the number of directories that are watched.
+func (w *Watcher) Watches() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.table.len()
+}
+
+// fail breaks the watcher, once. The caller holds mu.
+func (w *Watcher) fail(err error) {
+	if w.broken == nil {
+		w.broken = err
+		w.signal()
+	}
+}
+
+func (w *Watcher) signal() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Close gives the watches back. It may be called twice.
+func (w *Watcher) Close() error {
+	w.mu.Lock()
+	closed := w.closed
+	w.closed = true
+	w.fail(ErrClosed)
+	w.mu.Unlock()
+	if closed {
+		return nil
+	}
+	if w.mounts >= 0 {
+		_ = unix.Close(w.mounts)
+	}
+	return errors.Join(w.file.Close(), w.cookies.close()) // waits for Run to see that it ends
+}
