@@ -23,7 +23,7 @@ const drain = 500 * time.Millisecond
 
 func (a agents) session(s cli.Service) *host.Session {
 	return host.NewSession(host.Options{
-		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: drain, Log: s.Log,
+		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: drain, Watch: true, Log: s.Log,
 	})
 }
 

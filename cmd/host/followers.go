@@ -36,7 +36,7 @@ func (h *Host) follow(id store.CodebaseID) (*merklesync.Synchronizer, error) {
 	}
 	ctx, stop := context.WithCancel(h.workCtx)
 	f := &follower{stop: stop, done: make(chan struct{}), sync: merklesync.New(h.store, id, merklesync.Options{
-		Outbox: announcer{h}, Recipe: h.recipe, Observer: h.ops, Audit: audit,
+		Outbox: announcer{h}, Recipe: h.recipe, Observer: h.ops, Audit: audit, Watching: h.watching(),
 		OnReplaced: func() { h.noteReplaced(id) },
 		Scan:       scan.Options{Log: h.opts.Log}, Now: h.opts.Now, Log: h.opts.Log,
 	})}

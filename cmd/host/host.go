@@ -35,8 +35,11 @@ type Options struct {
 	DrainTimeout time.Duration
 	// Reconcile is the time between looks for work that no event speaks of; 0 means 30 s.
 	Reconcile time.Duration
-	Now       func() time.Time // nil means time.Now
-	Log       *slog.Logger     // nil means discard
+	// Watch makes synchronizers hear of changes, and follows every served codebase from the
+	// start. It is for hosts that live long: setting up costs about a third of a check.
+	Watch bool
+	Now   func() time.Time // nil means time.Now
+	Log   *slog.Logger     // nil means discard
 }
 
 func (o Options) withDefaults() Options {
@@ -152,6 +155,9 @@ func (h *Host) start(ctx context.Context) error {
 	h.work.Go(func() error { return h.pipeline.Run(h.workCtx) })
 	h.work.Go(func() error { return h.maintain(h.workCtx) })
 	h.work.Go(func() error { return h.server.serve(h.workCtx) })
+	if h.opts.Watch {
+		h.followAll(ctx)
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/segment"
+	merklesync "github.com/freshet/freshet/sync"
 	"github.com/freshet/freshet/sync/merkle"
 	"github.com/freshet/freshet/sync/scan"
 )
@@ -26,7 +27,10 @@ func (i inspector) Inspect(ctx context.Context, id store.CodebaseID) (tool.Facts
 	if err != nil {
 		return tool.Facts{}, err
 	}
-	facts := tool.Facts{Codebase: codebase, Running: i.ops.running(id)}
+	facts := tool.Facts{Codebase: codebase, Running: i.ops.running(id), Watch: i.watch(id)}
+	if i.opts.Watch && facts.Watch.State != string(merklesync.WatchLive) {
+		facts.Degraded = facts.Watch.Reason
+	}
 	failures, err := i.store.Failures(ctx, id)
 	if err != nil {
 		return facts, fmt.Errorf("failures: %w", err)

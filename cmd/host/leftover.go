@@ -11,6 +11,7 @@ import (
 const (
 	benchPrefix = "rebuild-"
 	probePrefix = "probe-"
+	watchPrefix = "watch-" // made by package watch
 )
 
 // benchDirectory makes a directory for a store that is thrown away, inside the data
@@ -30,7 +31,8 @@ func sweep(home string) error {
 		return fmt.Errorf("list data directory: %w", err)
 	}
 	for _, entry := range entries {
-		if name := entry.Name(); strings.HasPrefix(name, benchPrefix) || strings.HasPrefix(name, probePrefix) {
+		left := func(prefix string) bool { return strings.HasPrefix(entry.Name(), prefix) }
+		if name := entry.Name(); left(benchPrefix) || left(probePrefix) || left(watchPrefix) {
 			if err := os.RemoveAll(filepath.Join(home, name)); err != nil {
 				return fmt.Errorf("remove what a killed process left: %w", err)
 			}

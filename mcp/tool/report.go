@@ -18,6 +18,7 @@ type Facts struct {
 	Log      LogFacts
 	// Degraded says why freshness costs more or proves less than it could, "" if not.
 	Degraded string
+	Watch    WatchReport
 }
 
 // CodebaseCounts counts what a codebase holds.
@@ -152,6 +153,7 @@ type CodebaseStatus struct {
 	Lag       Lag            `json:"lag"`
 	Log       LogFacts       `json:"log"`
 	Degraded  string         `json:"degraded,omitempty"`
+	Watch     WatchReport    `json:"watch"`
 }
 
 // ParkedFile is a file that could not be processed, or not yet.

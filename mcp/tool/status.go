@@ -77,7 +77,7 @@ func (c *call) inspect(ctx context.Context, b store.Codebase, o CheckOptions) (C
 		State:     stateOf(facts.Codebase, running, len(reading.Verdict.Requires) > 0),
 		Operation: running, Failure: facts.Codebase.Failure,
 		Counts: facts.Counts, Parked: parkedFiles(facts.Parked), Lag: facts.Lag, Log: facts.Log,
-		Degraded: facts.Degraded,
+		Degraded: facts.Degraded, Watch: facts.Watch,
 	}
 	if report.Counts.LeftOut == nil {
 		report.Counts.LeftOut = map[store.LeftOut]int{}
