@@ -22,6 +22,7 @@ func (h *Host) newBackend() tool.Backend {
 		Disk:       disk{h},
 		Operations: runner{h},
 		Inspector:  inspector{h},
+		Planner:    planner{h},
 		Canon:      canonist{h},
 		History:    historian{h},
 		Keeper:     keeper{h},

@@ -18,6 +18,9 @@ type checker struct{ *Host }
 // Check compares the tree with the served snapshot and catches up as far as the options
 // allow.
 func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOptions) (tool.Reading, error) {
+	if o.At != 0 {
+		return c.retained(ctx, id, o.At)
+	}
 	if o.Mode == tool.ModeEventual {
 		return c.reading(ctx, id, search.Verdict{State: search.Unchecked})
 	}
@@ -127,6 +130,22 @@ func (h *Host) reading(ctx context.Context, id store.CodebaseID, verdict search.
 	if err != nil {
 		return r, err
 	}
+	return h.readingOf(ctx, served, r)
+}
+
+// retained reads a snapshot that was asked for by its number.
+func (h *Host) retained(ctx context.Context, id store.CodebaseID, number uint64) (tool.Reading, error) {
+	snapshot, err := h.store.Snapshot(ctx, id, number)
+	if err != nil {
+		return tool.Reading{}, fmt.Errorf("snapshot %d: %w", number, err)
+	}
+	verdict := search.Verdict{State: search.Unchecked, Reason: fmt.Sprintf("snapshot %d was asked for", number)}
+	return h.readingOf(ctx, snapshot, tool.Reading{Verdict: verdict, Running: h.ops.running(id)})
+}
+
+// readingOf completes a reading with a sealed snapshot.
+func (h *Host) readingOf(ctx context.Context, served store.Snapshot, r tool.Reading) (tool.Reading, error) {
+	id := served.Codebase
 	view, err := h.store.View(ctx, id, served.Number)
 	if err != nil {
 		return r, fmt.Errorf("view of snapshot %d: %w", served.Number, err)

@@ -127,6 +127,16 @@ func (o *operations) running(id store.CodebaseID) *tool.Operation {
 	return &report
 }
 
+// last returns the report of the newest operation of a codebase, a zero one before it.
+func (o *operations) last(id store.CodebaseID) tool.Operation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if op := o.current[id]; op != nil {
+		return op.report
+	}
+	return tool.Operation{}
+}
+
 // update changes the report of the operation that runs on a codebase.
 func (o *operations) update(id store.CodebaseID, change func(op *operation)) {
 	o.mu.Lock()

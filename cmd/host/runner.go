@@ -43,6 +43,9 @@ func (r runner) Start(ctx context.Context, id store.CodebaseID, kind tool.Operat
 }
 
 func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.OperationKind, s *merklesync.Synchronizer) error {
+	if kind == tool.OperationRepair {
+		return r.repair(ctx, id)
+	}
 	var seen merklesync.Observation
 	var err error
 	if kind == tool.OperationReindex {
@@ -72,6 +75,19 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 		r.opts.Log.Warn("compact", "codebase", id, "error", err)
 	}
 	return r.tidy(ctx)
+}
+
+// repair makes anew what differs from a clean rebuild of the tree.
+func (r runner) repair(ctx context.Context, id store.CodebaseID) error {
+	if _, err := (canonist(r)).Verify(ctx, id, true); err != nil {
+		return err
+	}
+	return r.tidy(ctx)
+}
+
+// Last returns the operation that runs on a codebase, or the last one that ran.
+func (r runner) Last(_ context.Context, id store.CodebaseID) (tool.Operation, error) {
+	return r.ops.last(id), nil
 }
 
 // forward serves the newest snapshot again after a rollback. The caller has settled it.

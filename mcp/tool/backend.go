@@ -22,6 +22,7 @@ type Backend struct {
 	Disk       Disk
 	Operations Operations
 	Inspector  Inspector
+	Planner    Planner
 	Snapshots  Switcher
 	Canon      Canon
 	History    History
@@ -78,6 +79,9 @@ type CheckOptions struct {
 	MaxWait time.Duration
 	// MinToken is the oldest state that may be answered from, nil for any.
 	MinToken *search.Token
+	// At asks for a retained, sealed snapshot by its number, 0 for the one served. It is
+	// read as it is: the verdict is unchecked.
+	At uint64
 }
 
 // Reading is the outcome of a check: what the gate says, and what to read.
@@ -150,6 +154,9 @@ type Operations interface {
 	// error: its Phase says so. When ctx ends Wait returns its error and the operation
 	// runs on.
 	Wait(ctx context.Context, operation string, observe func(Operation)) (Operation, error)
+	// Last returns the operation that runs on a codebase, else the last one that ran since
+	// the host started, else a zero Operation.
+	Last(ctx context.Context, id store.CodebaseID) (Operation, error)
 	// Cancel stops what runs and returns its last state, or a zero Operation when nothing
 	// ran. What was done stays done.
 	Cancel(ctx context.Context, id store.CodebaseID) (Operation, error)
@@ -161,6 +168,13 @@ type Inspector interface {
 	Inspect(ctx context.Context, id store.CodebaseID) (Facts, error)
 	// Why tells the story of one path, relative and in raw bytes.
 	Why(ctx context.Context, id store.CodebaseID, path string) (WhyReport, error)
+}
+
+// Planner foretells.
+type Planner interface {
+	// Plan says what an operation of a kind would do on the directory at an absolute path,
+	// which need not be registered. It changes nothing.
+	Plan(ctx context.Context, root string, kind OperationKind) (Plan, error)
 }
 
 // Switcher changes which snapshots are served and kept. A store.Writer is one.

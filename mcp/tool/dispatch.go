@@ -70,6 +70,7 @@ func Dispatch(ctx context.Context, b *Backend, name string, params json.RawMessa
 	named := func(v verb) bool { return v.name == name }
 	if all := tools(); slices.ContainsFunc(all, named) {
 		c.tool, c.repeat = name, arguments(params)
+		c.shape = Shape{Verbosity: VerbosityStandard, MaxTokens: DefaultMaxTokens, Format: FormatMarkdown}
 		return c.finish(all[slices.IndexFunc(all, named)].handle(ctx, c, params))
 	}
 	all := verbs()
@@ -148,6 +149,9 @@ func arguments(params json.RawMessage) map[string]any {
 // envelope.
 func (c *call) finish(err error) *Envelope {
 	c.env.LatencyMs = c.now().Sub(c.started).Milliseconds()
+	if c.tool != "" {
+		c.env.Verbosity = c.shape.Verbosity
+	}
 	if err == nil {
 		err = c.fit()
 	}

@@ -58,16 +58,23 @@ type Envelope struct {
 	NextSteps []NextStep       `json:"next_steps"`
 	Error     *Error           `json:"error,omitempty"`
 	SessionID string           `json:"session_id,omitempty"`
-	LatencyMs int64            `json:"latency_ms"`
+	// Verbosity is that of a tool's answer.
+	Verbosity Verbosity `json:"verbosity,omitempty"`
+	LatencyMs int64     `json:"latency_ms"`
 
 	Report
 }
 
-// Report is the member that a verb adds to the envelope; at most one is set.
+// Report is the member that a verb adds to the envelope.
 type Report struct {
 	Considered  *Considered       `json:"considered,omitempty"`
 	Summary     *Summary          `json:"summary,omitempty"`
 	Codebases   *[]CodebaseStatus `json:"codebases,omitempty"`
+	Health      *Health           `json:"health,omitempty"`
+	Registered  *[]CodebaseInfo   `json:"registered,omitempty"`
+	Overview    *[]DirectoryInfo  `json:"overview,omitempty"`
+	Recipe      *RecipeReport     `json:"recipe,omitempty"`
+	Plan        *Plan             `json:"plan,omitempty"`
 	Why         *WhyReport        `json:"why,omitempty"`
 	Snapshots   *[]SnapshotInfo   `json:"snapshots,omitempty"`
 	Changes     *[]ManifestChange `json:"changes,omitempty"`

@@ -52,6 +52,9 @@ func allowed[S ~string](values []S) []string {
 // check asks for the verdict and enters it in the envelope.
 func (c *call) check(ctx context.Context, b store.Codebase, o CheckOptions) (Reading, error) {
 	reading, err := c.Freshness.Check(ctx, b.ID, o)
+	if err != nil && o.Mode != ModeStrict && AsError(err).Code == CodeBusUnavailable {
+		reading, err = c.unproven(ctx, b, o, AsError(err))
+	}
 	if err != nil {
 		return reading, err
 	}
@@ -67,6 +70,17 @@ func (c *call) check(ctx context.Context, b store.Codebase, o CheckOptions) (Rea
 	c.env.State = stateOf(b, reading.Running, len(reading.Verdict.Requires) > 0)
 	c.pass(reading.Verdict.Warnings)
 	return reading, nil
+}
+
+// unproven reads what is sealed while the event log cannot be reached: nothing that changed
+// can be sealed, and nothing is known of the tree.
+func (c *call) unproven(ctx context.Context, b store.Codebase, o CheckOptions, cause *Error) (Reading, error) {
+	o.Mode = ModeEventual
+	reading, err := c.Freshness.Check(ctx, b.ID, o)
+	reading.Verdict.State, reading.Verdict.Reason = search.Unknown, cause.Message
+	c.warn(string(cause.Code), "the event log cannot be reached; the answer is from the last sealed snapshot: "+cause.Message)
+	c.partial()
+	return reading, err
 }
 
 // proven reports whether the served snapshot is the tree's under the recipe in force.

@@ -56,7 +56,7 @@ func (c *call) operate(ctx context.Context, b store.Codebase, kind OperationKind
 	c.env.Operation = &operation
 	if !wait {
 		c.env.State = stateOf(b, &operation, false)
-		c.env.NextSteps = append(c.env.NextSteps, statusStep(string(b.ID), "shows the progress"))
+		c.env.NextSteps = append(c.env.NextSteps, progressStep(string(b.ID)))
 		return nil
 	}
 	if err := c.await(ctx, b, operation); err != nil {
@@ -134,17 +134,17 @@ func (c *call) clear(ctx context.Context, p ClearParams) error {
 	if err != nil {
 		return err
 	}
-	if p.Confirm != string(b.ID) {
+	if confirm := c.confirmation(b); p.Confirm != confirm {
 		facts, err := c.Inspector.Inspect(ctx, b.ID)
 		if err != nil {
 			return err
 		}
-		step := manageStep("clear", string(b.ID), "removes the index; the files on disk are not touched")
-		step.Arguments["confirm"] = string(b.ID)
+		step := manageStep(ActionClear, string(b.ID), "removes the index; the files on disk are not touched")
+		step.Arguments["confirm"] = confirm
 		return Errorf(CodeConfirmationRequired,
-			"clear removes the index of %s with %s and %s; confirm with its id %s", b.Name,
-			plural(facts.Counts.Files, "file"), plural(facts.Counts.Retained, "snapshot"), b.ID).
-			Detail("confirm", string(b.ID)).Next(step)
+			"clear removes the index of %s with %s and %s; repeat the call with confirm %s", b.Name,
+			plural(facts.Counts.Files, "file"), plural(facts.Counts.Retained, "snapshot"), confirm).
+			Detail("confirm", confirm).Next(step)
 	}
 	if err := c.Registry.Clear(ctx, b.ID); err != nil {
 		return err

@@ -2,7 +2,11 @@ package tool
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // ManageIndex are the parameters of manage_index.
@@ -40,16 +44,69 @@ func (c *call) manageIndex(ctx context.Context, p manageParams) error {
 	if !slices.Contains(Actions(), p.Action) {
 		return Invalid("action", "unknown action "+p.Action, Actions()...)
 	}
+	if p.DryRun {
+		return c.foretell(ctx, p)
+	}
 	manage := ManageParams{Scope: p.Scope, Path: p.Path}
 	switch p.Action {
 	case ActionCreate:
 		return c.index(ctx, manage)
 	case ActionSync:
 		return c.sync(ctx, manage)
+	case ActionReindex:
+		return c.reindex(ctx, manage)
+	case ActionRepair:
+		return c.manage(ctx, manage, OperationRepair)
 	case ActionCancel:
 		return c.cancel(ctx, manage)
-	case ActionClear:
-		return c.clear(ctx, ClearParams{Scope: p.Scope, Confirm: p.Confirm})
 	}
-	return c.reindex(ctx, manage)
+	return c.clear(ctx, ClearParams{Scope: p.Scope, Confirm: p.Confirm})
+}
+
+// foretell says what an action would do, and does nothing.
+func (c *call) foretell(ctx context.Context, p manageParams) error {
+	kinds := map[string]OperationKind{
+		ActionCreate: OperationIndex, ActionSync: OperationSync, ActionReindex: OperationReindex, ActionRepair: OperationRepair,
+	}
+	kind, ok := kinds[p.Action]
+	if !ok {
+		return Invalid("dry_run", "foretells create, sync, reindex and repair; clear asks before it does anything")
+	}
+	root := p.Path
+	if p.Action != ActionCreate || root == "" && p.Codebase != "" {
+		b, err := c.resolve(ctx, p.Scope)
+		if err != nil {
+			return err
+		}
+		root = b.Root
+	} else if root == "" {
+		root = p.CWD
+	}
+	if !filepath.IsAbs(root) {
+		return Invalid("path", "must be absolute: "+merkle.QuotePath(root))
+	}
+	plan, err := c.Planner.Plan(ctx, filepath.Clean(root), kind)
+	if err != nil {
+		return err
+	}
+	plan.Action = p.Action
+	c.env.Plan = &plan
+	again := map[string]any{"action": p.Action}
+	if p.Action == ActionCreate {
+		again["path"] = merkle.QuotePath(root)
+	} else {
+		again["codebase"] = string(c.env.Codebase.ID)
+	}
+	c.env.NextSteps = append(c.env.NextSteps, NextStep{ToolManage, again, "does it"})
+	return nil
+}
+
+// confirmation is the word that clear asks for. That of the tool goes with the index as it
+// is, so that it cannot be known beforehand nor outlive what it was given for; a person on
+// the command line types the id.
+func (c *call) confirmation(b store.Codebase) string {
+	if c.tool == "" {
+		return string(b.ID)
+	}
+	return "clear-" + digestOf(b.ID, b.RegisteredAt.UnixNano(), b.Current)
 }

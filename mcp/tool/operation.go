@@ -14,6 +14,9 @@ const (
 	// OperationReindex opens a rebuild under the recipe in force, whether or not the tree
 	// changed, and forgets the failures of parked files.
 	OperationReindex OperationKind = "reindex"
+	// OperationRepair rebuilds the tree beside the index, compares the two, and makes anew
+	// what differs.
+	OperationRepair OperationKind = "repair"
 )
 
 // Phase is where an operation stands.

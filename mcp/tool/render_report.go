@@ -12,6 +12,22 @@ import (
 func writeReport(b *strings.Builder, e *Envelope) {
 	r := e.Report
 	switch {
+	case r.Health != nil:
+		writeHealth(b, *r.Health)
+		writeStatuses(b, *r.Codebases)
+	case r.Registered != nil:
+		for _, info := range *r.Registered {
+			fmt.Fprintf(b, "%s  %s  %s  %s  snapshot %d, %s  %s\n", oneLine(info.Name), info.ID, info.Root, info.State,
+				info.Snapshot, plural(info.Files, "file"), oneLine(info.Ref))
+		}
+	case r.Overview != nil:
+		for _, d := range *r.Overview {
+			writeDirectory(b, d)
+		}
+	case r.Recipe != nil:
+		writeRecipe(b, *r.Recipe)
+	case r.Plan != nil:
+		writePlan(b, *r.Plan)
 	case r.Codebases != nil:
 		writeStatuses(b, *r.Codebases)
 	case r.Summary != nil:
@@ -167,15 +183,22 @@ func writeSnapshot(b *strings.Builder, s SnapshotInfo) {
 func writeCompared(b *strings.Builder, c Compared, changes []ManifestChange) {
 	for _, change := range changes {
 		fmt.Fprintf(b, "%-8s  %s", change.Kind, change.Path)
+		if change.StartLine > 0 {
+			fmt.Fprintf(b, ":%d-%d  %s", change.StartLine, change.EndLine, oneLine(change.Name))
+		}
 		if change.From != "" {
-			b.WriteString("  from " + change.From)
+			b.WriteString("  from " + oneLine(change.From))
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(b, "snapshot %d to %d: %s added, %s modified, %s removed, %s renamed\n", c.From.Number, c.To.Number,
+	fmt.Fprintf(b, "snapshot %d to %d: %s added, %s modified, %s removed, %s renamed", c.From.Number, c.To.Number,
 		grouped(c.Added), grouped(c.Modified), grouped(c.Removed), grouped(c.Renamed))
+	if c.Reprocessed > 0 {
+		b.WriteString(", " + grouped(c.Reprocessed) + " reprocessed")
+	}
+	b.WriteString("\n" + c.verdict() + "\n")
 	for _, f := range c.Settings {
-		fmt.Fprintf(b, "setting %s: %s -> %s\n", f.Label, f.Old, f.New)
+		fmt.Fprintf(b, "setting %s: %s -> %s (%s side)\n", f.Label, f.Old, f.New, f.Side)
 	}
 }
 

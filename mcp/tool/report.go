@@ -156,6 +156,35 @@ type CodebaseStatus struct {
 	Watch     WatchReport    `json:"watch"`
 }
 
+// CodebaseInfo is one codebase in the list of all.
+type CodebaseInfo struct {
+	CodebaseRef
+	State    State  `json:"state"`
+	Snapshot uint64 `json:"snapshot"`
+	Files    int    `json:"files"`
+}
+
+// RecipeReport is what the served snapshot was made by. Requires lists the fields that the
+// recipe in force has otherwise.
+type RecipeReport struct {
+	Fingerprint store.Fingerprint   `json:"fingerprint"`
+	Fields      []store.Field       `json:"fields"`
+	Requires    []store.FieldChange `json:"requires"`
+}
+
+// Plan is what an operation would do.
+type Plan struct {
+	Action string `json:"action"`
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes"`
+	Chunks int    `json:"chunks"`
+	// EmbeddingsCached are chunks whose vector the store has, EmbeddingsNew the others.
+	EmbeddingsCached int `json:"embeddings_cached"`
+	EmbeddingsNew    int `json:"embeddings_new"`
+	// Estimated counts the files that were never parsed: their chunks are guessed by size.
+	Estimated int `json:"files_estimated"`
+}
+
 // ParkedFile is a file that could not be processed, or not yet.
 type ParkedFile struct {
 	Path   string      `json:"path"`
@@ -183,21 +212,30 @@ type SnapshotInfo struct {
 	Serving     bool              `json:"serving"`
 }
 
-// ManifestChange is a path that differs between two snapshots.
+// ManifestChange is a path, or at the other levels a symbol or chunk, that differs between
+// two snapshots. The lines are those of the newer one, unless it was removed.
 type ManifestChange struct {
-	Kind string `json:"kind"` // added, modified, removed, renamed
+	Kind string `json:"kind"` // added, modified, removed, renamed, reprocessed
 	Path string `json:"path"`
-	From string `json:"from,omitempty"`
+	// From is what it was renamed from.
+	From       string `json:"from,omitempty"`
+	Name       string `json:"name,omitempty"`
+	SymbolKind string `json:"symbol_kind,omitempty"`
+	StartLine  int    `json:"start_line,omitempty"`
+	EndLine    int    `json:"end_line,omitempty"`
 }
 
 // Compared counts what differs between two snapshots. Settings are the recipe fields that
-// differ: what changed of the index without a change of the source.
+// differ: what changed of the index without a change of the source, which is what was
+// reprocessed.
 type Compared struct {
-	From     SnapshotInfo        `json:"from"`
-	To       SnapshotInfo        `json:"to"`
-	Added    int                 `json:"added"`
-	Modified int                 `json:"modified"`
-	Removed  int                 `json:"removed"`
-	Renamed  int                 `json:"renamed"`
-	Settings []store.FieldChange `json:"settings"`
+	Level       string              `json:"level"`
+	From        SnapshotInfo        `json:"from"`
+	To          SnapshotInfo        `json:"to"`
+	Added       int                 `json:"added"`
+	Modified    int                 `json:"modified"`
+	Removed     int                 `json:"removed"`
+	Renamed     int                 `json:"renamed"`
+	Reprocessed int                 `json:"reprocessed"`
+	Settings    []store.FieldChange `json:"settings"`
 }

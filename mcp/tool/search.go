@@ -30,6 +30,9 @@ func (c *call) search(ctx context.Context, p SearchParams) error {
 	if err != nil {
 		return err
 	}
+	if p.Context > 0 && p.Verbosity == "" {
+		c.shape.Verbosity = VerbosityFull // the only level that shows them
+	}
 	options, err := p.options()
 	if err != nil {
 		return err
@@ -37,6 +40,11 @@ func (c *call) search(ctx context.Context, p SearchParams) error {
 	b, err := c.searchable(ctx, p)
 	if err != nil {
 		return err
+	}
+	if p.At != 0 {
+		if err := c.at(ctx, b, p, &options); err != nil {
+			return err
+		}
 	}
 	answer, err := c.answer(ctx, b, options, query, p.Cursor)
 	if err != nil {
@@ -51,6 +59,22 @@ func (c *call) search(ctx context.Context, p SearchParams) error {
 		return err
 	}
 	return c.present(ctx, answer, p)
+}
+
+// at makes a search read a retained snapshot as it is.
+func (c *call) at(ctx context.Context, b store.Codebase, p SearchParams, o *CheckOptions) error {
+	if p.Freshness == ModeStrict {
+		return Invalid("at", "a snapshot is not the tree as it is: leave out freshness strict")
+	}
+	s, err := c.retained(ctx, b, p.At, "at")
+	if err != nil {
+		return err
+	}
+	if s.Level == store.LevelOpen {
+		return Errorf(CodeSnapshotNotFound, "snapshot %d is not sealed, so it cannot be searched", p.At).Next(historyStep(b))
+	}
+	o.Mode, o.At, o.MinToken = ModeEventual, p.At, nil
+	return nil
 }
 
 func (p SearchParams) query() (search.Query, error) {
@@ -121,11 +145,11 @@ type answer struct {
 }
 
 func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q search.Query, at string) (answer, error) {
+	c.env.Status, c.env.Warnings = StatusOK, c.env.Warnings[:0]
 	reading, err := c.check(ctx, b, o)
 	if err != nil {
 		return answer{}, err
 	}
-	c.env.Status, c.env.Warnings = StatusOK, c.env.Warnings[:0]
 	if err := c.admit(b, reading, o, q.Mode); err != nil {
 		return answer{}, err
 	}

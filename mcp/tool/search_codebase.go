@@ -9,7 +9,7 @@ type SearchCodebase struct {
 	Langs   []string `json:"langs,omitempty" jsonschema:"file types: languages, or extensions with their dot"`
 	Kinds   []string `json:"kinds,omitempty" jsonschema:"kinds of definition: function, method, class, struct, interface, ..."`
 	Limit   int      `json:"limit,omitempty" jsonschema:"most hits; default 10, at most 100"`
-	Context int      `json:"context_lines,omitempty" jsonschema:"lines around each hit at verbosity full; at most 50"`
+	Context int      `json:"context_lines,omitempty" jsonschema:"lines around each hit, shown at verbosity full; at most 50"`
 	Explain bool     `json:"explain,omitempty" jsonschema:"show every signal of each score"`
 	At      uint64   `json:"at,omitempty" jsonschema:"number of a retained snapshot to search instead of the tree as it is"`
 	Cursor  string   `json:"cursor,omitempty" jsonschema:"next_cursor of an earlier answer to the same query"`

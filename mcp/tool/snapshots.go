@@ -53,7 +53,7 @@ func (c *call) switchSnapshot(ctx context.Context, b store.Codebase, p SnapshotP
 		return c.Snapshots.SetPinned(ctx, b.ID, p.Number, p.Action == "pin")
 	}
 	if s.Level == store.LevelOpen {
-		return Errorf(CodeSnapshotNotFound, "snapshot %d is not sealed, so it cannot be served", p.Number)
+		return Errorf(CodeSnapshotNotFound, "snapshot %d is not sealed, so it cannot be served", p.Number).Next(historyStep(b))
 	}
 	return c.Snapshots.SetCurrent(ctx, b.ID, p.Number)
 }
@@ -82,7 +82,7 @@ func (c *call) retained(ctx context.Context, b store.Codebase, number uint64, fi
 	}
 	return store.Snapshot{}, Errorf(code, "%s", message+strconv.FormatUint(number, 10)).
 		Detail("retained", numbers).
-		Next(NextStep{ToolList, map[string]any{"codebase": string(b.ID), "view": ListHistory}, "lists the retained snapshots"})
+		Next(historyStep(b))
 }
 
 func infoOf(s store.Snapshot, serving uint64) SnapshotInfo {

@@ -1,6 +1,9 @@
 package tool
 
-import "github.com/freshet/freshet/sync/merkle"
+import (
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
 
 // The tools that next steps name. ToolCommandLine stands for the operator's verbs, which
 // have no tool.
@@ -27,6 +30,10 @@ func statusStep(codebase, why string) NextStep {
 
 func progressStep(codebase string) NextStep {
 	return NextStep{ToolList, map[string]any{"codebase": codebase, "view": ListProgress, "wait_ms": 10000}, "waits for the progress"}
+}
+
+func historyStep(b store.Codebase) NextStep {
+	return NextStep{ToolList, map[string]any{"codebase": string(b.ID), "view": ListHistory}, "lists the retained snapshots"}
 }
 
 func listStep(why string) NextStep {

@@ -2,6 +2,7 @@ package tooltest
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -62,7 +63,7 @@ func (w *World) Wait(ctx context.Context, operation string, observe func(tool.Op
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, c := range w.codebases {
-		for _, kind := range []tool.OperationKind{tool.OperationIndex, tool.OperationSync, tool.OperationReindex} {
+		for _, kind := range []tool.OperationKind{tool.OperationIndex, tool.OperationSync, tool.OperationReindex, tool.OperationRepair} {
 			if operation == string(kind)+"-"+string(id) {
 				return w.operate(c, kind, operation, observe), nil
 			}
@@ -79,6 +80,7 @@ func (w *World) operate(c *codebase, kind tool.OperationKind, id string, observe
 	if w.Failing != "" {
 		o.Phase, o.Errors, o.ErrorCount = tool.PhaseFailed, []string{w.Failing}, 1
 		c.Failure = w.Failing
+		w.last[c.ID] = o
 		observe(o)
 		return o
 	}
@@ -87,8 +89,39 @@ func (w *World) operate(c *codebase, kind tool.OperationKind, id string, observe
 	w.seal(c, kind == tool.OperationReindex)
 	o.Phase, o.Counts.FilesEmbedded, o.Counts.FilesSealed = tool.PhaseDone, files, files
 	o.Counts.Chunks, o.Counts.Embedded = files, files
+	w.last[c.ID] = o
 	observe(o)
 	return o
+}
+
+// Last implements tool.Operations.
+func (w *World) Last(_ context.Context, id store.CodebaseID) (tool.Operation, error) {
+	if w.Running != nil {
+		return *w.Running, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last[id], nil
+}
+
+// Plan implements tool.Planner: every file of the disk, of which those with a content that
+// is held have an embedding.
+func (w *World) Plan(_ context.Context, root string, _ tool.OperationKind) (tool.Plan, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	plan := tool.Plan{}
+	for _, text := range w.disk[root] {
+		plan.Files++
+		plan.Chunks++
+		plan.Bytes += int64(len(text))
+		if _, ok := w.contents[sha256.Sum256([]byte(text))]; ok {
+			plan.EmbeddingsCached++
+		} else {
+			plan.EmbeddingsNew++
+			plan.Estimated++
+		}
+	}
+	return plan, nil
 }
 
 // Cancel implements tool.Operations.

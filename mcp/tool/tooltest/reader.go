@@ -109,6 +109,9 @@ func (w *World) Check(_ context.Context, id store.CodebaseID, o tool.CheckOption
 	}
 	verdict := search.Verdict{State: search.Unchecked}
 	if o.Mode != tool.ModeEventual {
+		if w.Down != nil {
+			return tool.Reading{}, w.Down
+		}
 		verdict = w.verdict(c, o)
 	}
 	verdict.Requires = w.Requires
@@ -116,7 +119,11 @@ func (w *World) Check(_ context.Context, id store.CodebaseID, o tool.CheckOption
 	if c.Current == 0 {
 		return reading, nil
 	}
-	served, err := c.snapshot(c.Current)
+	number := c.Current
+	if o.At != 0 {
+		number = o.At
+	}
+	served, err := c.snapshot(number)
 	if err != nil {
 		return reading, err
 	}

@@ -30,6 +30,8 @@ type Knobs struct {
 	// is out of reach.
 	Requires    []store.FieldChange
 	CannotEmbed bool
+	// Down is why no check can be made, nil when it can. Reading unchecked still works.
+	Down error
 	// NoFingerprint serves a snapshot without one.
 	NoFingerprint bool
 	// TextOnly seals at the text level.
@@ -61,6 +63,7 @@ type World struct {
 	letters   []tool.DeadLetter
 	events    []tool.LogEvent
 	searches  int
+	last      map[store.CodebaseID]tool.Operation
 }
 
 type codebase struct {
@@ -75,6 +78,7 @@ func New() *World {
 		disk:      map[string]map[string]string{},
 		codebases: map[store.CodebaseID]*codebase{},
 		contents:  map[merkle.Hash][]byte{},
+		last:      map[store.CodebaseID]tool.Operation{},
 	}
 }
 
@@ -85,7 +89,7 @@ func Now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 func (w *World) Backend() *tool.Backend {
 	return &tool.Backend{
 		Catalog: w, Contents: w, Registry: w, Freshness: w, Search: w, Disk: w, Operations: w,
-		Inspector: w, Snapshots: w, Canon: w, History: w, Keeper: w, Now: Now,
+		Inspector: w, Planner: w, Snapshots: w, Canon: w, History: w, Keeper: w, Now: Now,
 	}
 }
 
