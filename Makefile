@@ -10,7 +10,7 @@ KILLROUNDS   ?= 200
 BENCHREPO    ?= .
 TIMEOUT      ?= 25m
 
-.PHONY: help build install test check race lint fmt fuzz bench killloop histories docs conformance clean
+.PHONY: help build install test check race lint fmt fuzz bench killloop histories freshness docs conformance clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ killloop: ## the kill loop with KILLROUNDS rounds
 
 histories: ## rewrite the digests of testdata/histories
 	$(GO) test -run '^TestHistories$$' ./pipeline -update
+
+freshness: ## 1,000 rounds of write-then-search over stdio and over HTTP
+	$(GO) test -timeout 30m -run '^TestNoStaleAnswer$$' -v ./cmd/freshet -mcp.rounds 1000
 
 docs: ## make the tool reference anew
 	$(GO) run ./cmd/freshet docs --write

@@ -44,6 +44,7 @@ func chain() map[string][]string {
 		"mcp/tool":           {"sync/merkle", "store", "store/search"},
 		"mcp/tool/tooltest":  {"sync/merkle", "store", "store/search", "mcp/tool"},
 		"mcp":                {"mcp/tool", "store", "store/search"},
+		"mcp/mcptest":        {"mcp/tool"},
 		"cmd/cli":            {"mcp/tool"},
 		"cmd/...":            {"sync", "sync/...", "store", "store/...", "pipeline", "pipeline/...", "mcp", "mcp/...", "cmd/..."},
 	}
