@@ -218,30 +218,35 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestFullDisk indexes onto disks of many small sizes, mounted in a namespace of their own.
-// Each run ends, says that the disk is full, and loses nothing.
+// TestFullDisk indexes onto disks of many small sizes, mounted in a namespace of their own,
+// under the whole data directory or under the event log alone. Each run ends, says that
+// the disk is full, and loses nothing.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	if err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", t.TempDir()).Run(); err != nil {
 		t.Skip("this system mounts nothing for a test: ", err)
 	}
 	const script = `
-mount -t tmpfs -o size="$1"k tmpfs "$FRESHET_HOME" || exit 99
+mkdir -p "$5" && mount -t tmpfs -o size="$1"k tmpfs "$5" || exit 99
 "$0" index --json > "$2"
 code=$?
-mount -o remount,size=256m "$FRESHET_HOME" || exit 99
+mount -o remount,size=256m "$5" || exit 99
 "$0" index --json > "$3" && "$0" verify --json > "$4" || exit 98
 exit $code`
 	dir := t.TempDir()
 	writeTree(t, dir, 300)
 	full := 0
-	for _, size := range []int{64, 300, 600, 900, 1200, 1800} {
+	for _, disk := range []struct {
+		size int // in KiB
+		of   string
+	}{{64, ""}, {300, ""}, {600, ""}, {900, ""}, {1200, ""}, {1800, ""}, {24, "log"}, {64, "log"}, {100, "log"}} {
+		size := disk.size
 		p := program{t: t, home: t.TempDir(), dir: dir}
 		out := t.TempDir()
 		first, verify := filepath.Join(out, "first"), filepath.Join(out, "verify")
 		inner := p.command()
 		cmd := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script,
-			inner.Path, strconv.Itoa(size), first, filepath.Join(out, "second"), verify)
+			inner.Path, strconv.Itoa(size), first, filepath.Join(out, "second"), verify, filepath.Join(p.home, disk.of))
 		cmd.Dir, cmd.Env = inner.Dir, inner.Env
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
@@ -272,7 +277,7 @@ exit $code`
 			t.Errorf("%d KiB: the index differs from a rebuild once there is room", size)
 		}
 	}
-	if full < 3 {
+	if full < 5 {
 		t.Errorf("only %d disks were too small: the test proves little", full)
 	}
 }

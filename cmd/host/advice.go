@@ -53,7 +53,8 @@ func (h *Host) adviseFailure(id store.CodebaseID, err error) []tool.NextStep {
 		return []tool.NextStep{manage("sync", "goes on once this user may read the directory")}
 	case errors.Is(err, store.ErrDiskFull):
 		return []tool.NextStep{
-			command("df -h "+tool.ShellWord(h.opts.Home), "shows the disk that is full"),
+			command("df -h "+tool.ShellWord(filepath.Join(h.opts.Home, storeName))+" "+tool.ShellWord(filepath.Join(h.opts.Home, logName)),
+				"shows the disk that is full"),
 			command("freshet gc", "frees what no retained snapshot needs; the index stays as it was"),
 			manage("sync", "goes on once there is room; what was done is not done twice"),
 		}

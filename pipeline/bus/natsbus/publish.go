@@ -59,7 +59,7 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 	if errors.Is(err, errRepeat) || errors.Is(err, bus.ErrGuard) {
 		sequence, err = b.publishRest(ctx, messages, guard, err)
 	}
-	if err != nil {
+	if err = b.explainFull(err); err != nil {
 		return 0, fmt.Errorf("publish %d messages to %s/%s: %w", len(messages), messages[0].Codebase, messages[0].Lane, err)
 	}
 	return sequence, nil
@@ -101,8 +101,13 @@ func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64
 
 // send publishes a message and waits until the server has it on disk.
 func (b *Bus) send(ctx context.Context, msg *nats.Msg) (uint64, error) {
+	ctx, leave := b.watchRoom(ctx)
+	defer leave()
 	reply, err := b.conn.RequestMsgWithContext(ctx, msg)
 	if err != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, store.ErrDiskFull) {
+			return 0, cause
+		}
 		return 0, err
 	}
 	var ack struct {
@@ -120,21 +125,28 @@ func (b *Bus) send(ctx context.Context, msg *nats.Msg) (uint64, error) {
 		return 0, fmt.Errorf("%w: %s", bus.ErrGuard, ack.Error.Description)
 	case ack.Error.ErrorCode == codeDuplicate:
 		return 0, errRepeat
-	case full(ack.Error):
+	case limited(ack.Error):
 		return 0, fmt.Errorf("%w: %s", bus.ErrFull, ack.Error.Description)
+	case outOfSpace(ack.Error):
+		return 0, fmt.Errorf("%w: %s", store.ErrDiskFull, ack.Error.Description)
 	}
 	return 0, ack.Error
 }
 
-// full tells whether the server has no room.
-func full(e *jetstream.APIError) bool {
+// limited tells whether the log has reached its limit.
+func limited(e *jetstream.APIError) bool {
 	switch e.ErrorCode {
 	case codeStorage, codeResources:
 		return true
 	case codeStore:
-		return strings.Contains(e.Description, "maximum") || strings.Contains(e.Description, "no space")
+		return strings.Contains(e.Description, "maximum")
 	}
 	return false
+}
+
+// outOfSpace tells whether the server's disk, or its share of it, is used up.
+func outOfSpace(e *jetstream.APIError) bool {
+	return strings.Contains(e.Description, "no space left") || strings.Contains(e.Description, "quota exceeded")
 }
 
 // publishRest handles a batch that was refused with cause: it leaves out what the log got
