@@ -20,6 +20,31 @@ type state struct {
 	// observed is the tree as last scanned, opened that of the newest snapshot, and full
 	// that of the newest snapshot known to be sealed full.
 	observed, opened, full *merkle.Tree
+	pending                pending
+}
+
+// pending remembers what two trees differ in, since many checks ask for the same two.
+type pending struct {
+	known bool
+	a, b  *merkle.Tree
+	named []string
+	count int
+}
+
+// between returns the first MaxNamed paths that differ, and how many do. The paths are
+// shared and must not be changed.
+func (p *pending) between(a, b *merkle.Tree) ([]string, int) {
+	if p.known && p.a == a && p.b == b {
+		return p.named, p.count
+	}
+	*p = pending{known: true, a: a, b: b}
+	for _, c := range merkle.Diff(a, b) {
+		if len(p.named) < MaxNamed {
+			p.named = append(p.named, c.Path)
+		}
+		p.count++
+	}
+	return p.named, p.count
 }
 
 // awaiting reports whether the newest snapshot awaits sealing.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -274,11 +275,7 @@ func (s *Synchronizer) observe(started time.Time, summary scan.Summary) Observat
 		Snapshot: s.state.latest.Number, Summary: summary,
 	}
 	o.Gathered = o.Snapshot == 0 || s.state.latest.Root != o.Root
-	for _, c := range merkle.Diff(s.state.full, s.state.observed) {
-		if len(o.Changes) < MaxNamed {
-			o.Changes = append(o.Changes, c.Path)
-		}
-		o.ChangeCount++
-	}
+	changes, count := s.state.pending.between(s.state.full, s.state.observed)
+	o.Changes, o.ChangeCount = slices.Clone(changes), count
 	return o
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -36,14 +34,10 @@ func measureCheck(ctx context.Context, s settings) error {
 		}
 		a := time.Since(started)
 		index = result.Index
-		started = time.Now()
-		status := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "status", "--porcelain")
-		status.Dir = s.repo
-		status.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
-		if out, err := status.CombinedOutput(); err != nil {
-			return fmt.Errorf("git status: %w: %s", err, out)
+		b, err := gitStatus(ctx, s.repo)
+		if err != nil {
+			return err
 		}
-		b := time.Since(started)
 		if pair == 0 {
 			continue // it warms up, and reads entries again that were young at the first scan
 		}
