@@ -69,6 +69,9 @@ type Reader interface {
 	// LogPosition returns the place in the event log that the store knows.
 	LogPosition(ctx context.Context) (LogPosition, error)
 
+	// Session returns a session whose time has not passed, or ErrNotFound.
+	Session(ctx context.Context, id string) (Session, error)
+
 	// OpenSegment maps a segment for reading. The bytes are valid until Close. It returns
 	// ErrChecksum for a damaged one.
 	OpenSegment(ctx context.Context, id SegmentID) (Segment, error)
@@ -202,6 +205,10 @@ type Writer interface {
 	MarkPublished(ctx context.Context, events []OutboxEvent, at LogPosition) error
 	// SetLogPosition records the incarnation and sequence of the log.
 	SetLogPosition(ctx context.Context, at LogPosition) error
+
+	// PutSession keeps a session in the place of the one with its id, and drops those whose
+	// time has passed.
+	PutSession(ctx context.Context, s Session) error
 
 	// Collect removes snapshots beyond the retention and everything that no retained
 	// snapshot reaches. With DryRun it only counts.

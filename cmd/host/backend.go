@@ -26,6 +26,7 @@ func (h *Host) newBackend() tool.Backend {
 		Canon:      canonist{h},
 		History:    historian{h},
 		Keeper:     keeper{h},
+		Sessions:   h.store,
 		Now:        h.opts.Now,
 	}
 }

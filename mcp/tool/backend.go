@@ -27,6 +27,7 @@ type Backend struct {
 	Canon      Canon
 	History    History
 	Keeper     Keeper
+	Sessions   Sessions
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -202,6 +203,13 @@ type History interface {
 	// Events calls fn for each event of the log from a sequence on; with follow until ctx
 	// ends, which is not an error then.
 	Events(ctx context.Context, from uint64, follow bool, fn func(LogEvent) error) error
+}
+
+// Sessions keeps what agents were shown. A store.Store is one.
+type Sessions interface {
+	// Session returns a session whose time has not passed, or store.ErrNotFound.
+	Session(ctx context.Context, id string) (store.Session, error)
+	PutSession(ctx context.Context, s store.Session) error
 }
 
 // Keeper keeps the house.

@@ -85,7 +85,7 @@ func describe(hit *Hit, syntax store.Syntax, at int) {
 	edges := Edges{}
 	for _, r := range syntax.References {
 		if !encloses(syntax, int(r.From), at) {
-			continue
+			continue // of another definition; in some languages a method stands outside of its type
 		}
 		switch r.Kind {
 		case store.RefCall:
@@ -107,8 +107,12 @@ func describe(hit *Hit, syntax store.Syntax, at int) {
 // maxDependencies is how many direct dependencies of a definition are named.
 const maxDependencies = 50
 
-// encloses reports whether a definition is another or lies inside of it.
+// encloses reports whether a definition is another or lies in its text.
 func encloses(syntax store.Syntax, at, outer int) bool {
+	o := syntax.Definitions[outer]
+	if at < 0 || syntax.Definitions[at].Start < o.Start || syntax.Definitions[at].End > o.End {
+		return false
+	}
 	for steps := 0; at >= 0 && steps <= len(syntax.Definitions); steps++ {
 		if at == outer {
 			return true

@@ -71,19 +71,19 @@ func Dispatch(ctx context.Context, b *Backend, name string, params json.RawMessa
 	if all := tools(); slices.ContainsFunc(all, named) {
 		c.tool, c.repeat = name, arguments(params)
 		c.shape = Shape{Verbosity: VerbosityStandard, MaxTokens: DefaultMaxTokens, Format: FormatMarkdown}
-		return c.finish(all[slices.IndexFunc(all, named)].handle(ctx, c, params))
+		return c.finish(ctx, name, all[slices.IndexFunc(all, named)].handle(ctx, c, params))
 	}
 	all := verbs()
 	at := slices.IndexFunc(all, named)
 	if at < 0 {
-		return c.finish(Invalid("verb", "there is no verb "+name, Verbs()...))
+		return c.finish(ctx, name, Invalid("verb", "there is no verb "+name, Verbs()...))
 	}
-	return c.finish(all[at].handle(ctx, c, params))
+	return c.finish(ctx, name, all[at].handle(ctx, c, params))
 }
 
 // Failed is an envelope for an error that was met outside of a handler.
 func Failed(err error) *Envelope {
-	return newCall(&Backend{}, nil).finish(err)
+	return newCall(&Backend{}, nil).finish(context.Background(), "", err)
 }
 
 func decoded[P any](handle func(*call, context.Context, P) error) handler {
@@ -113,11 +113,15 @@ func decoded[P any](handle func(*call, context.Context, P) error) handler {
 // call is one call on its way: the envelope that it fills, and how it reports progress.
 type call struct {
 	*Backend
-	env     *Envelope
-	tool    string // the name of the tool, "" for a verb
-	shape   Shape
-	page    *page          // the list that may be cut, nil when there is none
-	repeat  map[string]any // the arguments of the tool, to be repeated in a next step
+	env    *Envelope
+	tool   string // the name of the tool, "" for a verb
+	shape  Shape
+	page   *page          // the list that may be cut, nil when there is none
+	repeat map[string]any // the arguments of the tool, to be repeated in a next step
+
+	memory  *agentSession        // nil without a session
+	shown   map[string]shownItem // the hits of this answer by id, as the session keeps them
+	ranked  bool                 // the hits of this answer are ordered by score
 	observe Observer
 	now     func() time.Time
 	started time.Time
@@ -147,13 +151,18 @@ func arguments(params json.RawMessage) map[string]any {
 
 // finish sets the status and the latency, cuts the answer to its budget and returns the
 // envelope.
-func (c *call) finish(err error) *Envelope {
+func (c *call) finish(ctx context.Context, name string, err error) *Envelope {
 	c.env.LatencyMs = c.now().Sub(c.started).Milliseconds()
 	if c.tool != "" {
 		c.env.Verbosity = c.shape.Verbosity
 	}
 	if err == nil {
 		err = c.fit()
+	}
+	if err == nil && c.memory != nil {
+		c.keep(ctx, name == ToolRead)
+		c.collapse()
+		c.env.ApproxTokens = tokens(Render(c.env, string(c.shape.Format)))
 	}
 	if err != nil {
 		known := AsError(err)

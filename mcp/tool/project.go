@@ -1,6 +1,9 @@
 package tool
 
-import "slices"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // HitField says from which verbosity on a member of a hit is shown.
 type HitField struct {
@@ -44,6 +47,8 @@ func HitFields() []HitField {
 const (
 	standardDependencies = 8
 	standardSentences    = 2
+	// summarySignature is how many characters of a signature the level summary shows.
+	summarySignature = 140
 )
 
 // project returns what a verbosity shows of a hit. The level full shows everything.
@@ -52,7 +57,7 @@ func project(h Hit, v Verbosity) Hit {
 	case VerbositySummary:
 		h = Hit{
 			ID: h.ID, Kind: h.Kind, FilePath: h.FilePath, StartLine: h.StartLine, EndLine: h.EndLine,
-			FQN: h.FQN, SymbolKind: h.SymbolKind, Signature: h.Signature, Edges: h.Edges,
+			FQN: h.FQN, SymbolKind: h.SymbolKind, Signature: shortened(h.Signature, summarySignature), Edges: h.Edges,
 			Verified: h.Verified, Seen: h.Seen, Index: h.Index, Lines: h.Lines, Explain: h.Explain,
 		}
 	case VerbosityStandard:
@@ -61,4 +66,17 @@ func project(h Hit, v Verbosity) Hit {
 		h.ContextBefore, h.ContextAfter = "", ""
 	}
 	return h
+}
+
+// shortened cuts a text to at most n characters, the last of which then is an ellipsis.
+func shortened(text string, n int) string {
+	count := 0
+	for i := range text {
+		if count++; count == n {
+			if rest := text[i:]; utf8.RuneCountInString(rest) > 1 {
+				return text[:i] + "…"
+			}
+		}
+	}
+	return text
 }

@@ -70,6 +70,9 @@ func (c *call) read(ctx context.Context, p ReadParams) error {
 		c.env.Warnings = c.env.Warnings[:0]
 		return first
 	}
+	if err := c.remember(ctx); err != nil {
+		return err
+	}
 	r.page()
 	return nil
 }
@@ -116,7 +119,11 @@ func (r *reader) page() {
 	steps := r.env.NextSteps
 	shown := make([]Hit, 0, len(r.items))
 	for _, item := range r.items {
-		shown = append(shown, project(item.hit, r.shape.Verbosity))
+		shown = append(shown, item.hit)
+	}
+	r.mark(shown)
+	for i, hit := range shown {
+		shown[i] = project(hit, r.shape.Verbosity)
 	}
 	keep := func(n int) {
 		e := r.env
@@ -156,6 +163,7 @@ func (r *reader) page() {
 // cut ends an item at a line.
 func (r *reader) cut(item *readItem, shown *Hit, last int) {
 	shown.EndLine, shown.Content = last, excerpt(item.data, shown.StartLine, last)
+	shown.ID = fmt.Sprintf("%s:%d-%d", shown.FilePath, shown.StartLine, last)
 	item.next = last + 1
 }
 

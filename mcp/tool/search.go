@@ -58,6 +58,10 @@ func (c *call) search(ctx context.Context, p SearchParams) error {
 	if err := c.label(b, answer, options); err != nil {
 		return err
 	}
+	if err := c.remember(ctx); err != nil {
+		return err
+	}
+	c.repeated(digestOf(answer.digest(), p.Cursor), answer.reading.View.Snapshot.Number)
 	return c.present(ctx, answer, p)
 }
 
@@ -231,7 +235,12 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 			return err
 		}
 		hit.Verified = a.states[i] == DiskSame
-		hits, looked = append(hits, project(hit, c.shape.Verbosity)), append(looked, i+1)
+		hits, looked = append(hits, hit), append(looked, i+1)
+	}
+	c.ranked = ranks(a.query.Mode)
+	c.mark(hits)
+	for i, hit := range hits {
+		hits[i] = project(hit, c.shape.Verbosity)
 	}
 	dropped := len(a.result.Hits) - len(hits)
 	if dropped > 0 {

@@ -37,6 +37,7 @@ type Store struct {
 	lastSegment store.SegmentID
 	outbox      []store.OutboxEvent
 	position    store.LogPosition
+	sessions    map[string]store.Session
 }
 
 type codebase struct {
@@ -109,6 +110,7 @@ func New(opts Options) *Store {
 		vectors:   map[vectorKey]store.Vector{},
 		embedded:  map[embeddedKey]bool{},
 		segments:  map[store.SegmentID]*segment{},
+		sessions:  map[string]store.Session{},
 	}
 }
 

@@ -80,6 +80,9 @@ func (s *Store) checkRows(ctx context.Context, c *session) error {
 	if _, err := s.Outbox(ctx, 1<<30); err != nil {
 		return err
 	}
+	if err := c.checkSessions(); err != nil {
+		return err
+	}
 	_, err = c.position()
 	return err
 }
@@ -112,7 +115,7 @@ func (s *Store) checkSnapshot(_ context.Context, c *session, b codebase, n snaps
 func (c *session) checkNamed(b codebase, n snapshot) error {
 	return c.eachFile(b, `SELECT path, first, last, body FROM manifest
 		WHERE codebase = ? AND first <= ? AND last > ?
-		AND NOT EXISTS (SELECT 1 FROM contents JOIN bodies USING (id) WHERE hash = substr(body, 1, 32))`,
+		AND NOT EXISTS (SELECT 1 FROM contents JOIN frames ON frame = frames.id WHERE hash = substr(body, 1, 32))`,
 		[]any{b.key, int64(n.Number), int64(n.Number)}, func(f store.FileEntry) error {
 			return fmt.Errorf("content %s of %q is gone: %w", f.Content.Short(), f.Path, store.ErrCorrupt)
 		})
@@ -151,7 +154,7 @@ func (s *Store) checkSyntaxes(ctx context.Context, c *session) error {
 		}
 		var h merkle.Hash
 		copy(h[:], content)
-		if _, err := s.decodeSyntax(h, version, texts, body); err != nil {
+		if _, err := s.decodeSyntax(c, h, version, texts, body); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("syntax of %s: %w", h, err)
 		}
 		return ctx.Err()

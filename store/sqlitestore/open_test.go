@@ -18,11 +18,14 @@ import (
 // schema is the released schema with more migrations.
 func schema(t *testing.T, more map[string]string) *migrations.Set {
 	t.Helper()
-	text, err := os.ReadFile("../../migrations/sqlite/00001_store.sql")
-	if err != nil {
-		t.Fatal(err)
+	files := fstest.MapFS{}
+	for _, name := range []string{"00001_store.sql", "00002_sessions.sql"} {
+		text, err := os.ReadFile("../../migrations/sqlite/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: text}
 	}
-	files := fstest.MapFS{"00001_store.sql": {Data: text}}
 	for name, text := range more {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -33,12 +36,12 @@ func schema(t *testing.T, more map[string]string) *migrations.Set {
 	return set
 }
 
-const second = "-- +goose Up\nCREATE TABLE more (x INTEGER);\nPRAGMA user_version = 2;\n-- +goose Down\nDROP TABLE more;\nPRAGMA user_version = 1;\n"
+const third = "-- +goose Up\nCREATE TABLE more (x INTEGER);\nPRAGMA user_version = 3;\n-- +goose Down\nDROP TABLE more;\nPRAGMA user_version = 2;\n"
 
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := open(t.Context(), dir, schema(t, map[string]string{"00002_more.sql": second}), Options{})
+	s, err := open(t.Context(), dir, schema(t, map[string]string{"00003_more.sql": third}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +97,7 @@ func TestRunningStoreStopsAtNewerSchema(t *testing.T) {
 	if err := s.SetLogPosition(t.Context(), store.LogPosition{Incarnation: "before"}); err != nil {
 		t.Fatal(err)
 	}
-	newer, err := open(t.Context(), s.Dir(), schema(t, map[string]string{"00002_more.sql": second}), Options{})
+	newer, err := open(t.Context(), s.Dir(), schema(t, map[string]string{"00003_more.sql": third}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,18 +114,18 @@ func TestRunningStoreStopsAtNewerSchema(t *testing.T) {
 func TestModifiedMigrationIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := open(t.Context(), dir, schema(t, map[string]string{"00002_more.sql": second}), Options{})
+	s, err := open(t.Context(), dir, schema(t, map[string]string{"00003_more.sql": third}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	edited := schema(t, map[string]string{"00002_more.sql": second + "-- edited\n"})
+	edited := schema(t, map[string]string{"00003_more.sql": third + "-- edited\n"})
 	if _, err := open(t.Context(), dir, edited, Options{}); !errors.Is(err, store.ErrMigrationModified) {
 		t.Fatalf("an edited migration was taken: %v", err)
 	}
-	if s, err = open(t.Context(), dir, schema(t, map[string]string{"00002_more.sql": second}), Options{}); err != nil {
+	if s, err = open(t.Context(), dir, schema(t, map[string]string{"00003_more.sql": third}), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

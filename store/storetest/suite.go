@@ -109,6 +109,7 @@ func seals() []check {
 		{"SetCurrent", testSetCurrent},
 		{"OutboxOrder", testOutboxOrder},
 		{"LogPosition", testLogPosition},
+		{"Sessions", testSessions},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -277,4 +278,30 @@ func (w *World) Settle(_ context.Context, letters []uint64, _ bool) (int, error)
 		return len(letters) == 0 || slices.Contains(letters, l.Letter)
 	})
 	return before - len(w.letters), nil
+}
+
+// Session implements tool.Sessions.
+func (w *World) Session(_ context.Context, id string) (store.Session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := w.sessions[id]
+	if !ok {
+		return s, fmt.Errorf("session %s: %w", id, store.ErrNotFound)
+	}
+	return s, nil
+}
+
+// PutSession implements tool.Sessions.
+func (w *World) PutSession(_ context.Context, s store.Session) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sessions[s.ID] = s
+	return nil
+}
+
+// SessionIDs lists the sessions that are kept, sorted.
+func (w *World) SessionIDs() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.sessions))
 }

@@ -64,6 +64,7 @@ type World struct {
 	events    []tool.LogEvent
 	searches  int
 	last      map[store.CodebaseID]tool.Operation
+	sessions  map[string]store.Session
 }
 
 type codebase struct {
@@ -79,6 +80,7 @@ func New() *World {
 		codebases: map[store.CodebaseID]*codebase{},
 		contents:  map[merkle.Hash][]byte{},
 		last:      map[store.CodebaseID]tool.Operation{},
+		sessions:  map[string]store.Session{},
 	}
 }
 
@@ -89,7 +91,7 @@ func Now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 func (w *World) Backend() *tool.Backend {
 	return &tool.Backend{
 		Catalog: w, Contents: w, Registry: w, Freshness: w, Search: w, Disk: w, Operations: w,
-		Inspector: w, Planner: w, Snapshots: w, Canon: w, History: w, Keeper: w, Now: Now,
+		Inspector: w, Planner: w, Snapshots: w, Canon: w, History: w, Keeper: w, Sessions: w, Now: Now,
 	}
 }
 

@@ -1,0 +1,202 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+)
+
+// SessionTime is how long a session lasts after the last call that named it.
+const SessionTime = 30 * time.Minute
+
+// How much a session remembers.
+const (
+	maxShown   = 1000
+	maxQueries = 50
+	maxRecent  = 20
+	maxSession = 64 // bytes of an id
+)
+
+// The most that recent work near a hit adds to its score, as a share of it.
+const (
+	boostSameFile      = 0.05
+	boostSameDirectory = 0.02
+)
+
+// agentSession is what an agent was shown. It is kept in the store under an id that the
+// agent chose; without one nothing is kept.
+type agentSession struct {
+	// Shown are ids of items with the hash of their content, newest last.
+	Shown []shownItem `json:"shown"`
+	// Queries are digests of searches with the snapshot that answered.
+	Queries []askedQuery `json:"queries"`
+	// Recent are paths of files that were read, newest last.
+	Recent []string `json:"recent"`
+}
+
+type shownItem struct {
+	ID      string `json:"i"`
+	Content string `json:"c"`
+}
+
+type askedQuery struct {
+	Digest   string `json:"d"`
+	Snapshot uint64 `json:"s"`
+}
+
+// remember loads the session that the call names, an empty one for a new id. It is nil
+// when the call names none, or when the store cannot say: a search goes on without.
+func (c *call) remember(ctx context.Context) error {
+	id := c.shape.SessionID
+	if id == "" {
+		return nil
+	}
+	if len(id) > maxSession || strings.ContainsFunc(id, func(r rune) bool { return !sessionRune(r) }) {
+		return Invalid("session_id", fmt.Sprintf("must be 1 to %d letters, digits, dots, dashes and underscores", maxSession))
+	}
+	c.env.SessionID = id
+	kept, err := c.Sessions.Session(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		c.memory = &agentSession{}
+		return nil
+	case err != nil:
+		c.warn("session_unavailable", "the session is left out of account: "+err.Error())
+		return nil
+	}
+	c.memory = &agentSession{}
+	if err := json.Unmarshal(kept.Body, c.memory); err != nil {
+		c.memory = &agentSession{} // of another version
+	}
+	return nil
+}
+
+func sessionRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r)
+}
+
+// keep writes the session down again with what this answer showed.
+func (c *call) keep(ctx context.Context, read bool) {
+	if c.memory == nil {
+		return
+	}
+	m := c.memory
+	for _, hit := range c.env.Results {
+		if item, ok := c.shown[hit.ID]; ok {
+			m.Shown = append(slices.DeleteFunc(m.Shown, func(s shownItem) bool { return s.ID == item.ID }), item)
+		}
+		if read {
+			m.Recent = append(slices.DeleteFunc(m.Recent, func(p string) bool { return p == hit.FilePath }), hit.FilePath)
+		}
+	}
+	m.Shown = m.Shown[max(0, len(m.Shown)-maxShown):]
+	m.Queries = m.Queries[max(0, len(m.Queries)-maxQueries):]
+	m.Recent = m.Recent[max(0, len(m.Recent)-maxRecent):]
+	body, err := json.Marshal(m)
+	if err == nil {
+		err = c.Sessions.PutSession(ctx, store.Session{ID: c.shape.SessionID, Until: c.now().Add(SessionTime), Body: body})
+	}
+	if err != nil {
+		c.warn("session_unavailable", "what was shown is not remembered: "+err.Error())
+	}
+}
+
+// mark notes which hits the session has seen with the same content at a verbosity that
+// showed as much, and lifts those near recent work, before the answer is cut to its size.
+// Neither changes which hits the answer has.
+func (c *call) mark(hits []Hit) {
+	if c.memory == nil {
+		return
+	}
+	c.shown = map[string]shownItem{}
+	seen := 0
+	for i := range hits {
+		h := &hits[i]
+		if c.shape.Verbosity != VerbositySummary {
+			item := shownItem{h.ID, h.ContentHash.Short()}
+			c.shown[h.ID] = item
+			if h.Seen = slices.Contains(c.memory.Shown, item); h.Seen {
+				seen++
+			}
+		}
+		boost := c.memory.near(h.FilePath) * h.SimilarityScore
+		h.SimilarityScore += boost
+		if boost > 0 && h.Explain != nil {
+			explain := *h.Explain
+			explain.Boosts = map[string]float64{"session": boost}
+			for name, value := range h.Explain.Boosts {
+				explain.Boosts[name] = value
+			}
+			h.Explain = &explain
+		}
+	}
+	if seen > 0 {
+		c.warn("shown_before", "the text of items that this session was shown before is left out; without session_id it is shown again")
+	}
+}
+
+// near is what recent work adds to the score of a hit in a file, as a share of it.
+func (m *agentSession) near(file string) float64 {
+	share := 0.0
+	for _, recent := range m.Recent {
+		switch {
+		case recent == file:
+			return boostSameFile
+		case path.Dir(recent) == path.Dir(file):
+			share = boostSameDirectory
+		}
+	}
+	return share
+}
+
+// repeated warns of a query that the session has asked before, and notes it.
+func (c *call) repeated(digest string, snapshot uint64) {
+	if c.memory == nil {
+		return
+	}
+	asked := askedQuery{digest, snapshot}
+	if slices.Contains(c.memory.Queries, asked) {
+		c.warn("repeated_query", "this session asked the same of the same snapshot before; the answer is the same")
+		return
+	}
+	c.memory.Queries = append(c.memory.Queries, asked)
+}
+
+// collapse leaves out the text of items that were shown before, and orders the items that
+// the answer kept by their scores. It is done last, so that it changes neither which items
+// an answer has nor where the next one begins.
+func (c *call) collapse() {
+	if c.memory == nil {
+		return
+	}
+	hits := slices.Clone(c.env.Results)
+	for i, h := range hits {
+		if h.Seen {
+			score := h.SimilarityScore
+			hits[i] = project(h, VerbositySummary)
+			hits[i].Seen, hits[i].SimilarityScore = true, score
+		}
+	}
+	if c.ranked {
+		slices.SortStableFunc(hits, compareHits)
+	}
+	c.env.Results = hits
+}
+
+// compareHits is the order of an answer: score, path, line, id.
+func compareHits(a, b Hit) int {
+	return cmp.Or(cmp.Compare(b.SimilarityScore, a.SimilarityScore), strings.Compare(a.FilePath, b.FilePath),
+		cmp.Compare(a.StartLine, b.StartLine), strings.Compare(a.ID, b.ID))
+}
+
+// ranks reports whether hits of a mode are ordered by scores that a boost may change.
+func ranks(mode search.Mode) bool { return mode != search.ModeRegex && mode != search.ModePath }
