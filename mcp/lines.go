@@ -23,9 +23,9 @@ type lines struct {
 	writing sync.Mutex // held while a line is written
 	out     io.Writer
 
-	mu      sync.Mutex // guards pending, idle and ended
-	pending map[jsonrpc.ID]bool
-	idle    chan struct{} // closed when the input has ended and nothing is pending
+	mu      sync.Mutex          // guards what follows
+	pending map[jsonrpc.ID]bool // true for what the client does not cancel
+	idle    chan struct{}       // closed when the input has ended and nothing is pending
 	ended   bool
 
 	closing sync.Once
@@ -137,12 +137,29 @@ func (c *lines) accept(data []byte) jsonrpc.Message {
 		c.refuse(jsonrpc.CodeInvalidRequest, err.Error())
 		return nil
 	}
-	if request, ok := msg.(*jsonrpc.Request); ok && request.ID.IsValid() {
-		c.mu.Lock()
-		c.pending[request.ID] = true
-		c.mu.Unlock()
+	if request, ok := msg.(*jsonrpc.Request); ok {
+		c.note(request)
 	}
 	return msg
+}
+
+// note keeps which requests wait for an answer, and which of them were cancelled.
+func (c *lines) note(request *jsonrpc.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if request.ID.IsValid() {
+		c.pending[request.ID] = true
+		return
+	}
+	var cancelled struct {
+		RequestID any `json:"requestId"`
+	}
+	if request.Method != "notifications/cancelled" || json.Unmarshal(request.Params, &cancelled) != nil {
+		return
+	}
+	if id, err := jsonrpc.MakeID(cancelled.RequestID); err == nil && c.pending[id] {
+		c.pending[id] = false
+	}
 }
 
 // refuse answers a line that names no request.
@@ -184,20 +201,33 @@ func (c *lines) settle() {
 	}
 }
 
-// Write writes a message as a line.
+// Write writes a message as a line. The answer to a request that was cancelled is not
+// written: the client has forgotten the request.
 func (c *lines) Write(_ context.Context, msg jsonrpc.Message) error {
+	response, ok := msg.(*jsonrpc.Response)
+	if !ok {
+		return c.writeMessage(msg)
+	}
+	c.mu.Lock()
+	wanted, known := c.pending[response.ID]
+	c.mu.Unlock()
+	var err error
+	if wanted || !known {
+		err = c.writeMessage(msg)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, response.ID)
+	c.settle()
+	return err
+}
+
+func (c *lines) writeMessage(msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return err
 	}
-	err = c.writeLine(data)
-	if response, ok := msg.(*jsonrpc.Response); ok {
-		c.mu.Lock()
-		delete(c.pending, response.ID)
-		c.settle()
-		c.mu.Unlock()
-	}
-	return err
+	return c.writeLine(data)
 }
 
 func (c *lines) writeLine(data []byte) error {

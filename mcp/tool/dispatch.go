@@ -162,10 +162,11 @@ func (c *call) finish(ctx context.Context, name string, err error) *Envelope {
 	if err == nil && c.memory != nil {
 		c.keep(ctx, name == ToolRead)
 		c.collapse()
-		c.env.ApproxTokens = tokens(Render(c.env, string(c.shape.Format)))
+		c.env.ApproxTokens = inTokens(len(Render(c.env, string(c.shape.Format))))
 	}
 	if err != nil {
 		known := AsError(err)
+		c.advise(known)
 		c.env.Error = known
 		c.env.Status = StatusError
 		c.env.NextSteps = append(c.env.NextSteps, known.NextSteps...)

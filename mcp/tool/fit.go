@@ -1,8 +1,6 @@
 package tool
 
-import (
-	"sort"
-)
+import "sort"
 
 // MaxChars is the most characters that an answer of a tool has, whatever its budget.
 const MaxChars = 100_000
@@ -10,8 +8,8 @@ const MaxChars = 100_000
 // charsPerToken is how many bytes of an answer count as a token.
 const charsPerToken = 4
 
-// tokens is how many tokens a text counts.
-func tokens(text string) int { return (len(text) + charsPerToken - 1) / charsPerToken }
+// inTokens is how many tokens a text of so many bytes counts.
+func inTokens(size int) int { return (size + charsPerToken - 1) / charsPerToken }
 
 // page is the list of an answer, which may be cut to whole items so that the answer fits.
 type page struct {
@@ -31,24 +29,20 @@ func (c *call) fit() error {
 		p = &page{keep: func(int) {}}
 	}
 	e := c.env
-	measure := func() int {
-		e.ApproxTokens = max(budget, 0)
-		return tokens(Render(e, string(c.shape.Format)))
+	measure := func() int { // with room for the figures that tell of the size itself
+		e.ApproxTokens = MaxMaxTokens
+		return len(Render(e, string(c.shape.Format)))
 	}
+	e.OriginalSizeChars = 10 * MaxChars
 	p.keep(p.items)
-	if budget < 0 {
-		e.ApproxTokens = measure()
-		e.OriginalSizeChars = charsPerToken * e.ApproxTokens
-		return nil
-	}
 	whole := measure()
-	e.OriginalSizeChars = charsPerToken * whole
-	if whole <= budget || p.items == 0 {
-		e.ApproxTokens = whole
+	e.OriginalSizeChars = whole
+	if budget < 0 || inTokens(whole) <= budget || p.items == 0 {
+		e.ApproxTokens = inTokens(whole)
 		return nil
 	}
 	e.Truncated = true
-	fits := func() bool { return measure() <= budget }
+	fits := func() bool { return inTokens(measure()) <= budget }
 	n := sort.Search(p.items-1, func(i int) bool {
 		p.keep(i + 1)
 		return !fits()
@@ -56,12 +50,12 @@ func (c *call) fit() error {
 	if n == 0 {
 		p.keep(1)
 		if p.divide == nil || !p.divide(fits) {
-			return c.tooSmall(measure())
+			return c.tooSmall(inTokens(measure()))
 		}
 	} else {
 		p.keep(n)
 	}
-	e.ApproxTokens = measure()
+	e.ApproxTokens = inTokens(measure())
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (r *reader) symbol(ctx context.Context, name string) (readItem, error) {
 	case 0:
 		return readItem{}, Errorf(CodeTargetNotFound, "there is neither a file nor a symbol %s", name).
 			Detail("near", near).
-			Next(NextStep{ToolSearch, map[string]any{"query": name, "mode": "symbol"}, "finds symbols by similar names"})
+			Next(NextStep{ToolSearch, map[string]any{"query": name, "mode": "symbol", "codebase": string(r.codebase.ID)}, "finds symbols by similar names"})
 	case 1:
 		return r.definition(ctx, exact[0])
 	}

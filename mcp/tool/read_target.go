@@ -68,7 +68,7 @@ func missing(err error) bool {
 // noFile says that a path does not exist, with the paths that are most like it.
 func (r *reader) noFile(ctx context.Context, path string) *Error {
 	e := Errorf(CodePathNotFound, "there is no file %s in %s", merkle.QuotePath(path), r.codebase.Name).
-		Next(NextStep{ToolSearch, map[string]any{"query": merkle.QuotePath(path), "mode": "path"}, "finds files by their path"})
+		Next(NextStep{ToolSearch, map[string]any{"query": merkle.QuotePath(path), "mode": "path", "codebase": string(r.codebase.ID)}, "finds files by their path"})
 	if r.view == nil {
 		return e
 	}

@@ -186,6 +186,10 @@ func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q s
 // label corrects the verdict for hits that the disk contradicts.
 func (c *call) label(b store.Codebase, a answer, o CheckOptions) error {
 	for _, w := range a.result.Warnings {
+		if w.Code == string(CodeEmbedderUnavailable) && a.query.Mode == search.ModeSemantic {
+			return Errorf(CodeEmbedderUnavailable, "mode semantic compares vectors: %s", w.Message).
+				Next(c.again(map[string]any{"mode": string(search.ModeText)}, "ranks by words, without vectors"))
+		}
 		c.warn(w.Code, w.Message)
 	}
 	if len(a.moved) == 0 || o.Mode == ModeEventual {
@@ -304,7 +308,7 @@ func (c *call) explainEmpty(a answer, p SearchParams) {
 		message += "; the index does not have the words " + strings.Join(seen.UnknownTerms, ", ")
 	}
 	c.warn("no_hits", message)
-	step := NextStep{ToolSearch, map[string]any{"query": p.Query}, "searches without filters"}
+	step := NextStep{ToolSearch, map[string]any{"query": p.Query, "codebase": string(c.env.Codebase.ID)}, "searches without filters"}
 	switch {
 	case len(p.Paths)+len(p.Langs)+len(p.Kinds) > 0:
 		c.env.NextSteps = append(c.env.NextSteps, step)
