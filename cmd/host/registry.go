@@ -80,10 +80,30 @@ func (r registry) Clear(ctx context.Context, id store.CodebaseID) error {
 	if err := r.bus.Purge(ctx, id, 0); err != nil {
 		return fmt.Errorf("purge events of %s: %w", id, err)
 	}
+	if err := r.dropLetters(ctx, id); err != nil {
+		return fmt.Errorf("drop dead letters of %s: %w", id, err)
+	}
 	if _, err := (keeper(r)).Collect(ctx, false); err != nil {
 		return fmt.Errorf("collect: %w", err)
 	}
 	return r.announce(ctx, event.ClearedCodebase(event.Event{Codebase: c.ID, At: r.opts.Now()}, c.Name, c.Root))
+}
+
+// dropLetters drops the dead letters of a codebase.
+func (r registry) dropLetters(ctx context.Context, id store.CodebaseID) error {
+	letters, err := r.bus.DeadLetters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range letters {
+		if l.Codebase != id {
+			continue
+		}
+		if err := r.bus.DropDeadLetter(ctx, l.Letter); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // announce commits an event that accompanies no other rows and publishes it.

@@ -26,6 +26,7 @@ type Bus struct {
 	js       jetstream.JetStream
 	dead     jetstream.Stream
 	packer   packer
+	keys     *keyring
 
 	// torn is set when Open found messages in the embedded log that cannot be read. It is
 	// of the incarnation that Open found.
@@ -74,6 +75,10 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 func (b *Bus) Report() OpenReport { return b.report }
 
 func (b *Bus) open(ctx context.Context) error {
+	var err error
+	if b.keys, err = openKeyring(b.opts.Dir); err != nil {
+		return err
+	}
 	if b.opts.URL != "" {
 		conn, err := nats.Connect(b.opts.URL, b.connectOptions()...)
 		if err != nil {
@@ -104,6 +109,9 @@ func (b *Bus) startAnew(ctx context.Context, damage string, cause error) error {
 		return errors.Join(cause, err)
 	}
 	if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
+		return errors.Join(cause, putBack(b.opts, to), err)
+	}
+	if b.keys, err = openKeyring(b.opts.Dir); err != nil {
 		return errors.Join(cause, putBack(b.opts, to), err)
 	}
 	if _, err := b.start(ctx); err != nil {

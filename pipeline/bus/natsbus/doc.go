@@ -17,6 +17,8 @@
 // a checksum of our own in each message, which Open compares for the whole embedded log;
 // and the state of consumers, by checksums that Close leaves for the next Open.
 //
+// A purge of a whole codebase leaves nothing of it to read: see keyring.
+//
 // JetStream does not lock its directory: whoever calls Open with a directory must hold a
 // lock of his own on it.
 package natsbus

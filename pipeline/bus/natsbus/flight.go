@@ -34,6 +34,10 @@ func (b *Bus) handle(ctx context.Context, msg jetstream.Msg, c bus.Consumer, h b
 	defer lose(nil)
 	f.lose = lose
 	d, err := b.delivery(msg)
+	if errors.Is(err, errForgotten) { // the codebase was cleared while the message was on its way
+		b.settle(ctx, f, c, d, nil)
+		return
+	}
 	if err != nil {
 		b.settle(ctx, f, c, d, &bus.Drop{Err: err})
 		return
@@ -129,16 +133,15 @@ func (b *Bus) delivery(msg jetstream.Msg) (bus.Delivery, error) {
 	if err != nil {
 		return bus.Delivery{}, fmt.Errorf("read metadata: %w", err)
 	}
-	data, err := b.unseal(msg.Headers(), msg.Data())
+	codebase, lane, subject := b.parseSubject(msg.Subject())
+	data, err := b.unseal(codebase, msg.Headers(), msg.Data())
 	d := bus.Delivery{
 		Stored: bus.Stored{
-			Message:  bus.Message{ID: identity(msg.Headers()), Data: data},
+			Message:  bus.Message{Codebase: codebase, Lane: lane, ID: identity(msg.Headers()), Data: data},
 			Sequence: meta.Sequence.Stream,
 			At:       meta.Timestamp.UTC(),
 		},
 		Tries: int(min(meta.NumDelivered, 1<<30)),
 	}
-	var subject error
-	d.Codebase, d.Lane, subject = b.parseSubject(msg.Subject())
 	return d, errors.Join(err, subject)
 }

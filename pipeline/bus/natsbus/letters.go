@@ -32,7 +32,9 @@ func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
 	letter := &nats.Msg{Subject: "freshet-dead." + b.opts.Tenant + "." + c.Name, Header: nats.Header{}}
-	b.packer.pack(letter, d.Data)
+	if err := b.pack(letter, d.Codebase, d.Data); err != nil {
+		return err
+	}
 	letter.Header.Set(jetstream.MsgIDHeader, c.Name+"/"+b.current().id+"/"+strconv.FormatUint(d.Sequence, 10))
 	letter.Header.Set(headerIdentity, d.ID)
 	letter.Header.Set(headerSubject, msg.Subject())
@@ -99,8 +101,8 @@ func (b *Bus) letter(raw *jetstream.RawStreamMsg) (bus.DeadLetter, error) {
 	}
 	var errs [4]error
 	l.ID = raw.Header.Get(headerIdentity)
-	l.Data, errs[3] = b.unseal(raw.Header, raw.Data)
 	l.Codebase, l.Lane, errs[0] = b.parseSubject(raw.Header.Get(headerSubject))
+	l.Data, errs[3] = b.unseal(l.Codebase, raw.Header, raw.Data)
 	l.Sequence, errs[1] = strconv.ParseUint(raw.Header.Get(headerSequence), 10, 64)
 	l.At, errs[2] = time.Parse(time.RFC3339Nano, raw.Header.Get(headerAt))
 	return l, errors.Join(errs[:]...)
@@ -114,7 +116,9 @@ func (b *Bus) RetryDeadLetter(ctx context.Context, letter uint64) error {
 			return fmt.Errorf("illegible: %w", err)
 		}
 		msg := &nats.Msg{Subject: b.subject(l.Codebase, l.Lane), Header: nats.Header{}}
-		b.packer.pack(msg, l.Data)
+		if err := b.pack(msg, l.Codebase, l.Data); err != nil {
+			return err
+		}
 		// The server would take the message's own ID for a repeat.
 		msg.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("retry/%d/%d", letter, raw.Time.UnixNano()))
 		msg.Header.Set(headerIdentity, l.ID)
@@ -142,7 +146,7 @@ func (b *Bus) takeLetter(ctx context.Context, letter uint64, then func(*jetstrea
 		err = then(raw)
 	}
 	if err == nil {
-		err = b.dead.DeleteMsg(ctx, letter)
+		err = b.dead.SecureDeleteMsg(ctx, letter) // its reason may name paths
 	}
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		err = store.ErrNotFound

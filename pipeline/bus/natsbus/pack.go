@@ -15,7 +15,8 @@ import (
 const (
 	headerEncoding = "Freshet-Encoding"
 	encodingZstd   = "zstd"
-	packAbove      = 512 // bytes
+	encodingKey    = "key+" // under the key of the codebase; the encoding inside follows
+	packAbove      = 512    // bytes
 )
 
 // packer packs and unpacks messages. It may be used from several goroutines.
@@ -49,8 +50,8 @@ func (p packer) pack(msg *nats.Msg, data []byte) {
 }
 
 // unpack gives back what pack was given. The error says that the bytes are damaged.
-func (p packer) unpack(header nats.Header, data []byte) ([]byte, error) {
-	switch encoding := header.Get(headerEncoding); encoding {
+func (p packer) unpack(encoding string, data []byte) ([]byte, error) {
+	switch encoding {
 	case "":
 		return data, nil
 	case encodingZstd:

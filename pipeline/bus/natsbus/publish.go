@@ -76,7 +76,9 @@ func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64
 	for i, m := range messages {
 		msg := &nats.Msg{Subject: subject, Header: nats.Header{}}
 		msg.Header.Set(jetstream.MsgIDHeader, m.ID)
-		b.packer.pack(msg, m.Data)
+		if err := b.pack(msg, m.Codebase, m.Data); err != nil {
+			return 0, err
+		}
 		seal(msg)
 		if i == 0 && guard != nil {
 			msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(*guard, 10))

@@ -56,8 +56,11 @@ func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) erro
 
 func (b *Bus) purge(ctx context.Context, id store.CodebaseID, below uint64) error {
 	i, err := b.announce(ctx, id, below)
-	if err != nil || i.most == 0 {
+	if err != nil {
 		return err
+	}
+	if i.most == 0 { // what was purged before may lie in the files still
+		return b.keys.forgetWhole(i)
 	}
 	// From here on it goes through, whatever becomes of the caller.
 	return b.carryOut(context.WithoutCancel(ctx), i)
@@ -100,6 +103,9 @@ func (b *Bus) carryOut(ctx context.Context, i intent) error {
 	}
 	if answer.Error != nil {
 		return answer.Error
+	}
+	if err := b.keys.forgetWhole(i); err != nil {
+		return err
 	}
 	info, err := b.current().stream.Info(ctx)
 	if err != nil {

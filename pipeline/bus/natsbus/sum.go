@@ -3,9 +3,12 @@ package natsbus
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/nats-io/nats.go"
+
+	"github.com/freshet/freshet/store"
 )
 
 // headerSum carries the checksum of a message. The server has one of its own, but it
@@ -29,15 +32,35 @@ func checkSum(header nats.Header, data []byte) error {
 
 // unseal gives the body that was packed and sealed. With an error it gives the bytes as
 // they are.
-func (b *Bus) unseal(header nats.Header, data []byte) ([]byte, error) {
+func (b *Bus) unseal(id store.CodebaseID, header nats.Header, data []byte) ([]byte, error) {
 	if err := checkSum(header, data); err != nil {
 		return data, err
 	}
-	plain, err := b.packer.unpack(header, data)
+	body, encoding := data, header.Get(headerEncoding)
+	if rest, ok := strings.CutPrefix(encoding, encodingKey); ok {
+		var err error
+		if body, err = b.keys.decrypt(id, data); err != nil {
+			return data, err
+		}
+		encoding = rest
+	}
+	plain, err := b.packer.unpack(encoding, body)
 	if err != nil {
 		return data, err
 	}
 	return plain, nil
+}
+
+// pack puts a body into a message: compressed, and under the key of its codebase.
+func (b *Bus) pack(msg *nats.Msg, id store.CodebaseID, data []byte) error {
+	b.packer.pack(msg, data)
+	sealed, ok, err := b.keys.encrypt(id, msg.Data)
+	if err != nil || !ok {
+		return err
+	}
+	msg.Data = sealed
+	msg.Header.Set(headerEncoding, encodingKey+msg.Header.Get(headerEncoding))
+	return nil
 }
 
 // sumOf covers what a reader takes from a message: its ID, its encoding and its body.
