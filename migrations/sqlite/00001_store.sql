@@ -46,17 +46,21 @@ CREATE TABLE stats (
     PRIMARY KEY (codebase, path)
 ) WITHOUT ROWID;
 
+-- A content is size bytes from start of what its frame holds.
 CREATE TABLE contents (
     id     INTEGER PRIMARY KEY,
     hash   BLOB NOT NULL UNIQUE,
     size   INTEGER NOT NULL,
-    stored INTEGER NOT NULL,
+    frame  INTEGER NOT NULL,
+    start  INTEGER NOT NULL,
     put_at INTEGER NOT NULL
 );
 
--- The first byte of data says how the rest is compressed.
-CREATE TABLE bodies (
-    id   INTEGER PRIMARY KEY,
+-- The first byte of data says how the rest is compressed; size is what it unpacks to. An id
+-- is never used twice.
+CREATE TABLE frames (
+    id   INTEGER PRIMARY KEY AUTOINCREMENT,
+    size INTEGER NOT NULL,
     data BLOB NOT NULL
 );
 
@@ -134,7 +138,7 @@ DROP TABLE embedded;
 DROP TABLE vectors;
 DROP TABLE syntaxes;
 DROP TABLE names;
-DROP TABLE bodies;
+DROP TABLE frames;
 DROP TABLE contents;
 DROP TABLE stats;
 DROP TABLE manifest;

@@ -20,7 +20,7 @@ const vacuumPages = 16384
 func (s *Store) Collect(ctx context.Context, r store.Retention) (collected store.Collected, err error) {
 	err = s.writeThen(ctx, func(c *session) error {
 		g := collection{
-			c: c, young: s.now().Add(-store.CollectGrace).UnixNano(),
+			s: s, c: c, young: s.now().Add(-store.CollectGrace).UnixNano(),
 			contents: map[merkle.Hash]bool{}, segments: map[store.SegmentID]bool{}, versions: map[int64]bool{}, embeddings: map[int64]bool{},
 			recipes: map[store.Fingerprint]bool{},
 		}
@@ -55,6 +55,7 @@ func (s *Store) reclaim(c *session) {
 // collection is one run of the collector: what the retained snapshots reach, and what was
 // removed so far.
 type collection struct {
+	s          *Store
 	c          *session
 	young      int64 // contents and segments put after this stay
 	contents   map[merkle.Hash]bool

@@ -19,17 +19,9 @@ func (s *Store) Content(ctx context.Context, h merkle.Hash) (data []byte, err er
 }
 
 func (s *Store) content(c *session, h merkle.Hash) ([]byte, error) {
-	var packed []byte
-	found, err := c.one("SELECT data FROM contents JOIN bodies USING (id) WHERE hash = ?", []any{h[:]}, &packed)
+	data, err := s.framed(c, h)
 	if err != nil {
 		return nil, fmt.Errorf("content %s: %w", h.Short(), err)
-	}
-	if !found {
-		return nil, fmt.Errorf("content %s: %w", h.Short(), store.ErrNotFound)
-	}
-	data, err := s.codec.unpack(packed)
-	if err != nil {
-		return nil, fmt.Errorf("content %s: %w", h, err)
 	}
 	if sha256.Sum256(data) != h {
 		return nil, fmt.Errorf("content %s does not have its hash: %w", h, store.ErrCorrupt)
@@ -65,23 +57,16 @@ func (s *Store) PutContents(ctx context.Context, contents []store.Content) error
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	packed, err := s.packContents(ctx, contents)
+	frames, err := s.packContents(ctx, contents)
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, func(c *session) error { return s.putContents(c, packed) })
-}
-
-// packedContent is a content ready to be written.
-type packedContent struct {
-	hash merkle.Hash
-	size int
-	data []byte
+	return s.write(ctx, func(c *session) error { return s.putContents(c, frames) })
 }
 
 // packContents verifies and compresses contents before a transaction begins.
-func (s *Store) packContents(ctx context.Context, contents []store.Content) ([]packedContent, error) {
-	packed := make([]packedContent, 0, len(contents))
+func (s *Store) packContents(ctx context.Context, contents []store.Content) ([]frame, error) {
+	var packer framePacker
 	for _, c := range contents {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -89,41 +74,49 @@ func (s *Store) packContents(ctx context.Context, contents []store.Content) ([]p
 		if sha256.Sum256(c.Data) != c.Hash {
 			return nil, fmt.Errorf("put content %s: %w", c.Hash.Short(), store.ErrChecksum)
 		}
-		packed = append(packed, packedContent{c.Hash, len(c.Data), s.codec.pack(c.Data)})
+		packer.add(s.codec, c.Hash, c.Data)
 	}
-	return packed, nil
+	return packer.finish(s.codec), nil
 }
 
-func (s *Store) putContents(c *session, contents []packedContent) error {
+func (s *Store) putContents(c *session, frames []frame) error {
 	now := s.now().UnixNano()
-	for _, p := range contents {
-		var id, at int64
-		found, err := c.one("SELECT id, put_at FROM contents WHERE hash = ?", []any{p.hash[:]}, &id, &at)
-		if err != nil {
-			return fmt.Errorf("put content %s: %w", p.hash.Short(), err)
-		}
-		if found {
-			if at != now {
-				err = c.exec("UPDATE contents SET put_at = ? WHERE id = ?", now, id)
+	for _, f := range frames {
+		var fresh []member
+		for _, m := range f.members {
+			found, err := c.touchContent(m.hash, now)
+			if err != nil {
+				return fmt.Errorf("put content %s: %w", m.hash.Short(), err)
 			}
-		} else {
-			err = c.insertContent(p, now)
+			if !found {
+				fresh = append(fresh, m)
+			}
 		}
+		if len(fresh) == 0 {
+			continue
+		}
+		id, err := c.insertFrame(f)
 		if err != nil {
-			return fmt.Errorf("put content %s: %w", p.hash.Short(), err)
+			return err
+		}
+		for _, m := range fresh {
+			// A content may stand twice in one call.
+			err := c.exec("INSERT INTO contents (hash, size, frame, start, put_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+				m.hash[:], m.size, id, m.start, now)
+			if err != nil {
+				return fmt.Errorf("put content %s: %w", m.hash.Short(), err)
+			}
 		}
 	}
 	return nil
 }
 
-func (c *session) insertContent(p packedContent, now int64) error {
-	result, err := c.change("INSERT INTO contents (hash, size, stored, put_at) VALUES (?, ?, ?, ?)", p.hash[:], p.size, len(p.data), now)
-	if err != nil {
-		return err
+// touchContent makes a content young again, and reports whether the store has it.
+func (c *session) touchContent(h merkle.Hash, now int64) (bool, error) {
+	var id, at int64
+	found, err := c.one("SELECT id, put_at FROM contents WHERE hash = ?", []any{h[:]}, &id, &at)
+	if err == nil && found && at != now {
+		err = c.exec("UPDATE contents SET put_at = ? WHERE id = ?", now, id)
 	}
-	id, err := result.LastInsertId()
-	if err != nil {
-		return err
-	}
-	return c.exec("INSERT INTO bodies (id, data) VALUES (?, ?)", id, p.data)
+	return found, err
 }

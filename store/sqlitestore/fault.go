@@ -46,6 +46,12 @@ func (s *Store) fault(err error) error {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, s.advice())
+		case sqlite3.SQLITE_ERROR:
+			// The statements are ours and the version of the schema is checked: what they
+			// name was there.
+			if strings.Contains(e.Error(), "no such ") {
+				return fmt.Errorf("%s: schema: %w: %w; %s", s.file(), store.ErrCorrupt, err, s.advice())
+			}
 		case sqlite3.SQLITE_FULL:
 			return fmt.Errorf("%s: %w: %w", s.file(), store.ErrDiskFull, err)
 		case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:

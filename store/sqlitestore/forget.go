@@ -130,14 +130,9 @@ func (s *Store) forgetDamaged(ctx context.Context, c *session, b codebase) error
 		case !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, store.ErrNotFound):
 			return err
 		}
-		for _, statement := range []string{
-			"DELETE FROM bodies WHERE id IN (SELECT id FROM contents WHERE hash = ?)",
-			"DELETE FROM contents WHERE hash = ?",
-		} {
-			if err := c.exec(statement, h[:]); err != nil {
-				return fmt.Errorf("drop content %s: %w", h.Short(), err)
-			}
+		if err := c.exec("DELETE FROM contents WHERE hash = ?", h[:]); err != nil {
+			return fmt.Errorf("drop content %s: %w", h.Short(), err)
 		}
 	}
-	return nil
+	return s.sweepFrames(c)
 }

@@ -39,6 +39,8 @@ type Store struct {
 
 	idle    idleSessions
 	codec   codec
+	frames  frameCache
+	deltas  deltaTables
 	mapped  mappedSegments
 	closing sync.Once
 }

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/freshet/freshet/store"
@@ -64,8 +65,13 @@ func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.S
 			if !ok {
 				continue
 			}
-			if found[k], err = s.decodeSyntax(k.Content, version, texts, body); err != nil {
+			x, err := s.decodeSyntax(c, k.Content, version, texts, body)
+			switch {
+			case errors.Is(err, store.ErrNotFound): // its content is collected, so nobody asks in earnest
+			case err != nil:
 				return fmt.Errorf("syntax of %s: %w", k.Content, err)
+			default:
+				found[k] = x
 			}
 		}
 		return nil
@@ -73,26 +79,63 @@ func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.S
 	return found, err
 }
 
-// encodeSyntax takes the text hashes, which do not compress, out of the blob.
-func (s *Store) encodeSyntax(scratch []byte, x store.Syntax) (texts, packed, grown []byte) {
+// The first byte of the body of a syntax says what its delta is of.
+const (
+	syntaxAlone     = 0
+	syntaxOfContent = 1
+)
+
+// encodedSyntax is a syntax ready to be written.
+type encodedSyntax struct {
+	key           store.SyntaxKey
+	texts, packed []byte
+}
+
+// encodeSyntax takes the text hashes, which do not compress, out of the blob, and writes
+// the rest as a delta of the content when the store has it.
+func (s *Store) encodeSyntax(c *session, r store.SyntaxRecord) (encodedSyntax, error) {
+	x := r.Syntax
 	chunks := make([]store.Chunk, len(x.Chunks))
-	texts = make([]byte, 0, len(chunks)*len(merkle.Hash{}))
+	texts := make([]byte, 0, len(chunks)*len(merkle.Hash{}))
 	for i, chunk := range x.Chunks {
 		texts = append(texts, chunk.TextHash[:]...)
 		chunk.TextHash = merkle.Hash{}
 		chunks[i] = chunk
 	}
 	x.Chunks = chunks
-	grown = store.AppendSyntax(scratch[:0], x)
-	return texts, s.codec.pack(grown), grown
+	source, err := s.content(c, r.Key.Content)
+	kind := byte(syntaxOfContent)
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+		source, kind = nil, syntaxAlone
+	case err != nil:
+		return encodedSyntax{}, err
+	}
+	delta := s.deltas.append(nil, source, store.AppendSyntax(nil, x))
+	return encodedSyntax{r.Key, texts, append([]byte{kind}, s.codec.pack(delta)...)}, nil
 }
 
-func (s *Store) decodeSyntax(content merkle.Hash, version int64, texts, body []byte) (store.Syntax, error) {
+// decodeSyntax returns store.ErrNotFound when the content is gone that a syntax is a delta
+// of.
+func (s *Store) decodeSyntax(c *session, content merkle.Hash, version int64, texts, body []byte) (store.Syntax, error) {
 	packed, err := unseal(body, "syntaxes", content[:], number(version), texts)
 	if err != nil {
 		return store.Syntax{}, err
 	}
-	data, err := s.codec.unpack(packed)
+	if len(packed) == 0 || packed[0] > syntaxOfContent {
+		return store.Syntax{}, fmt.Errorf("encoded in an unknown way: %w", store.ErrCorrupt)
+	}
+	var source []byte
+	if packed[0] == syntaxOfContent {
+		if source, err = s.content(c, content); err != nil {
+			return store.Syntax{}, err
+		}
+	}
+	delta, err := s.codec.unpack(packed[1:])
+	if err != nil {
+		return store.Syntax{}, err
+	}
+	data, err := applyDelta(source, delta)
 	if err != nil {
 		return store.Syntax{}, err
 	}
@@ -140,25 +183,39 @@ func (c *session) syntaxID(names *versions, k store.SyntaxKey) (int64, error) {
 
 // PutSyntax stores syntaxes; a key that exists keeps what it has.
 func (s *Store) PutSyntax(ctx context.Context, records []store.SyntaxRecord) error {
+	encoded := make([]encodedSyntax, 0, len(records))
+	err := s.view(ctx, func(c *session) error {
+		for _, r := range records {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			x, err := s.encodeSyntax(c, r)
+			if err != nil {
+				return fmt.Errorf("encode syntax of %s: %w", r.Key.Content.Short(), err)
+			}
+			encoded = append(encoded, x)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	return s.write(ctx, func(c *session) error {
 		ids := map[string]int64{}
-		var scratch []byte
-		for _, r := range records {
-			version, ok := ids[r.Key.Version]
+		for _, x := range encoded {
+			version, ok := ids[x.key.Version]
 			var err error
 			if !ok {
-				if version, err = c.putName(r.Key.Version); err != nil {
+				if version, err = c.putName(x.key.Version); err != nil {
 					return err
 				}
-				ids[r.Key.Version] = version
+				ids[x.key.Version] = version
 			}
-			var texts, packed []byte
-			texts, packed, scratch = s.encodeSyntax(scratch, r.Syntax)
-			content := r.Key.Content[:]
+			content := x.key.Content[:]
 			err = c.exec("INSERT INTO syntaxes (content, version, texts, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-				content, version, texts, seal(packed, "syntaxes", content, number(version), texts))
+				content, version, x.texts, seal(x.packed, "syntaxes", content, number(version), x.texts))
 			if err != nil {
-				return fmt.Errorf("put syntax of %s: %w", r.Key.Content.Short(), err)
+				return fmt.Errorf("put syntax of %s: %w", x.key.Content.Short(), err)
 			}
 		}
 		return nil

@@ -102,7 +102,10 @@ func (g *collection) sweepContents() error {
 	if err != nil {
 		return fmt.Errorf("list contents: %w", err)
 	}
-	return g.drop(gone, "DELETE FROM contents WHERE id = ?", "DELETE FROM bodies WHERE id = ?")
+	if err := g.drop(gone, "DELETE FROM contents WHERE id = ?"); err != nil {
+		return err
+	}
+	return g.s.sweepFrames(g.c)
 }
 
 // drop runs statements for each id.

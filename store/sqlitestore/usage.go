@@ -13,7 +13,8 @@ import (
 // Usage counts what the store holds and measures its directory.
 func (s *Store) Usage(ctx context.Context) (u store.Usage, err error) {
 	err = s.view(ctx, func(c *session) error {
-		_, err := c.one("SELECT count(*), coalesce(sum(size), 0), coalesce(sum(stored), 0) FROM contents", nil, &u.Contents, &u.ContentBytes, &u.StoredBytes)
+		_, err := c.one("SELECT count(*), coalesce(sum(size), 0), (SELECT coalesce(sum(length(data)), 0) FROM frames) FROM contents", nil,
+			&u.Contents, &u.ContentBytes, &u.StoredBytes)
 		if err != nil {
 			return err
 		}
