@@ -170,6 +170,7 @@ func (c *call) finish(ctx context.Context, name string, err error) *Envelope {
 		c.env.Error = known
 		c.env.Status = StatusError
 		c.env.NextSteps = append(c.env.NextSteps, known.NextSteps...)
+		c.env.ApproxTokens = inTokens(len(Render(c.env, string(c.shape.Format))))
 	}
 	return c.env
 }

@@ -58,6 +58,7 @@ func (c *call) search(ctx context.Context, p SearchParams) error {
 	if err := c.label(b, answer, options); err != nil {
 		return err
 	}
+	c.waitLonger()
 	if err := c.remember(ctx); err != nil {
 		return err
 	}
@@ -213,6 +214,14 @@ func (c *call) label(b store.Codebase, a answer, o CheckOptions) error {
 	f.PendingCount = max(f.PendingCount, len(f.PendingPaths))
 	c.partial()
 	return nil
+}
+
+// waitLonger tells an agent whose answer is behind how to get one that is not.
+func (c *call) waitLonger() {
+	const longer = 30_000
+	if c.tool != "" && c.env.Freshness.State == search.Behind {
+		c.env.NextSteps = append(c.env.NextSteps, c.again(map[string]any{"max_wait_ms": longer}, "waits longer for what is pending"))
+	}
 }
 
 // present turns the result into hits, of which fit keeps what the budget holds.

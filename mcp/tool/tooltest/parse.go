@@ -28,6 +28,7 @@ func parse(text string) store.Syntax {
 			d := &syntax.Definitions[at]
 			d.End, d.EndLine = uint32(offset+len(line)), uint32(i+1)
 			if name, ok := strings.CutPrefix(word, "call "); ok {
+				name, _, _ = strings.Cut(name, " ")
 				syntax.References = append(syntax.References, store.Reference{Name: name, Kind: store.RefCall, Line: uint32(i + 1), From: int32(at)})
 			}
 		}
