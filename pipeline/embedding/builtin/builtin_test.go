@@ -1,18 +1,60 @@
 package builtin
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/freshet/freshet/pipeline/embedding"
+	"github.com/freshet/freshet/pipeline/embedding/builtin/table"
 	"github.com/freshet/freshet/pipeline/embedding/embeddingtest"
 )
 
 func TestProvider(t *testing.T) {
 	t.Parallel()
 	embeddingtest.Run(t, New(), embeddingtest.Features{Local: true})
+}
+
+func TestShippedModelIsWhatItsCardSays(t *testing.T) {
+	t.Parallel()
+	card := ShippedCard()
+	sum := sha256.Sum256([]byte(shippedTable))
+	if got := hex.EncodeToString(sum[:]); got != card.Artifact {
+		t.Errorf("the table has sha256 %s, its card says %s", got, card.Artifact)
+	}
+	model, err := table.Open(shippedTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if model.Words() != card.Words || model.Dimension() != card.Dimension {
+		t.Errorf("the table has %d words of %d components, its card says %d of %d",
+			model.Words(), model.Dimension(), card.Words, card.Dimension)
+	}
+	if size := len(shippedTable); size > 8<<20 {
+		t.Errorf("the table has %d bytes, more than 8 MiB", size)
+	}
+	notice, err := os.ReadFile("model/NOTICE.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(notice), card.Corpus) {
+		t.Errorf("NOTICE.txt does not name the corpus %s", card.Corpus)
+	}
+}
+
+func TestMalformedModel(t *testing.T) {
+	t.Parallel()
+	p := NewModel(Card{Dimension: 256}, "no table")
+	if _, err := p.Embed(t.Context(), embedding.Document, []string{"x"}); err == nil {
+		t.Error("a malformed model embeds")
+	}
+	if v := p.PathVector("a/b.go"); v != nil {
+		t.Errorf("a malformed model gives a path the vector %v", v)
+	}
 }
 
 func TestPathVectorUsesTheLastWords(t *testing.T) {
@@ -27,29 +69,17 @@ func TestPathVectorUsesTheLastWords(t *testing.T) {
 	}
 }
 
-// The bag must count the same however often it grew, or texts would differ by history.
-func TestBagGrowth(t *testing.T) {
-	t.Parallel()
-	b := newBag()
-	for round := range 2 {
-		for i := range uint64(5000) {
-			b.add(i * 0x9e3779b97f4a7c15)
-			b.add(i * 0x9e3779b97f4a7c15)
+// BenchmarkOpen is what a short verb pays for the model before its first text.
+func BenchmarkOpen(b *testing.B) {
+	for b.Loop() {
+		if _, err := New().EmbedQuery(b.Context(), "close the connection"); err != nil {
+			b.Fatal(err)
 		}
-		if len(b.order) != 5000 {
-			t.Fatalf("round %d: %d distinct words, want 5000", round, len(b.order))
-		}
-		for _, slot := range b.order {
-			if b.counts[slot] != 2 {
-				t.Fatalf("round %d: a word counted %d times, want 2", round, b.counts[slot])
-			}
-		}
-		b.reset()
 	}
 }
 
 func BenchmarkEmbed(b *testing.B) {
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../../../store/*/*.go")
 	if err != nil {
 		b.Fatal(err)
 	}

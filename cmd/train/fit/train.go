@@ -1,0 +1,188 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/freshet/freshet/cmd/train/pairs"
+)
+
+// Options are how a model is trained.
+type Options struct {
+	Dimension   int
+	Epochs      int
+	BlockSize   int // pairs that are each other's negatives
+	Blocks      int // of a step
+	Temperature float64
+	Rate        float64 // of learning, falling to 0
+	Seed        uint64
+	// Workers is how many goroutines work; it does not change the result.
+	Workers int
+	// Report is called about a hundred times with the step, the steps and the mean loss
+	// since it was last called; nil says nothing.
+	Report func(step, steps int, loss float64)
+}
+
+// Defaults returns the options of the shipped model.
+func Defaults() Options {
+	return Options{Dimension: 256, Epochs: 3, BlockSize: 64, Blocks: 16, Temperature: 0.05, Rate: 0.04, Seed: 1, Workers: 1}
+}
+
+// example is a pair in rows.
+type example struct{ query, code []pairs.Entry }
+
+// trainer is the state of a training.
+type trainer struct {
+	Options
+	model   *Model
+	blocks  []*block
+	slopes  []float32 // by row, zero between steps
+	squares []float32 // sums of squared slopes
+	touched []uint32
+	marks   []bool
+}
+
+// Train trains a model on the pairs of a set. It returns early with the error of ctx.
+func Train(ctx context.Context, set *pairs.Set, v *Vocabulary, o Options) (*Model, error) {
+	if o.Dimension < 8 || o.Dimension%8 != 0 || o.BlockSize < 2 || o.Blocks < 1 || o.Epochs < 1 || o.Workers < 1 {
+		return nil, fmt.Errorf("train: options %+v out of bounds", o)
+	}
+	examples := encode(set, v)
+	t := newTrainer(v, o)
+	steps, done, since, loss := 0, 0, 0, 0.0
+	for epoch := range o.Epochs {
+		plan := t.plan(set, epoch)
+		steps = len(plan) * o.Epochs
+		for _, batch := range plan {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			rate := o.Rate * (1 - float64(done)/float64(steps))
+			loss += t.step(examples, batch, float32(rate))
+			done, since = done+1, since+1
+			if o.Report != nil && (done*100/steps != (done-1)*100/steps || done == steps) {
+				o.Report(done, steps, loss/float64(since))
+				loss, since = 0, 0
+			}
+		}
+	}
+	return t.model, nil
+}
+
+func encode(set *pairs.Set, v *Vocabulary) []example {
+	scratch := map[uint32]int{}
+	out := make([]example, len(set.Pairs))
+	for i, p := range set.Pairs {
+		out[i] = example{query: v.Bag(p.Query, scratch), code: v.Bag(p.Code, scratch)}
+	}
+	return out
+}
+
+func newTrainer(v *Vocabulary, o Options) *trainer {
+	t := &trainer{Options: o, model: NewModel(v, o.Dimension, o.Seed), marks: make([]bool, len(v.Words))}
+	t.slopes = make([]float32, len(t.model.Rows))
+	t.squares = make([]float32, len(t.model.Rows))
+	for range o.Blocks {
+		t.blocks = append(t.blocks, newBlock(o.BlockSize, o.Dimension))
+	}
+	return t
+}
+
+// step learns from a batch and returns its mean loss a pair.
+func (t *trainer) step(examples []example, batch [][]int, rate float32) float64 {
+	losses, count := make([]float64, len(batch)), 0
+	temperature := float32(t.Temperature)
+	for i, members := range batch {
+		count += len(members)
+		chosen := make([]example, len(members))
+		for k, at := range members {
+			chosen[k] = examples[at]
+		}
+		t.blocks[i].load(chosen)
+	}
+	t.share(len(batch), func(i int) {
+		losses[i] = t.blocks[i].forward(t.model, temperature)
+		t.blocks[i].backward(temperature)
+	})
+	t.touch(len(batch))
+	const stripe = 32
+	t.share((t.Dimension+stripe-1)/stripe, func(i int) {
+		from, to := i*stripe, min((i+1)*stripe, t.Dimension)
+		t.gather(t.blocks[:len(batch)], from, to)
+		t.update(from, to, rate, 1/float32(count))
+	})
+	total := 0.0
+	for _, loss := range losses {
+		total += loss
+	}
+	return total / float64(count)
+}
+
+// share calls f for 0 to n-1 on the workers and waits.
+func (t *trainer) share(n int, f func(int)) {
+	var wg sync.WaitGroup
+	for w := range min(t.Workers, n) {
+		wg.Go(func() {
+			for i := w; i < n; i += t.Workers {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// touch lists the rows of the batch.
+func (t *trainer) touch(n int) {
+	for _, row := range t.touched {
+		t.marks[row] = false
+	}
+	t.touched = t.touched[:0]
+	for _, b := range t.blocks[:n] {
+		for _, s := range []*side{&b.queries, &b.code} {
+			for _, text := range s.texts {
+				for _, e := range text {
+					if !t.marks[e.Word()] {
+						t.marks[e.Word()] = true
+						t.touched = append(t.touched, uint32(e.Word()))
+					}
+				}
+			}
+		}
+	}
+}
+
+// gather adds the slopes of the texts to those of their rows, in a stripe of components.
+func (t *trainer) gather(blocks []*block, from, to int) {
+	for _, b := range blocks {
+		for _, s := range []*side{&b.queries, &b.code} {
+			for i, text := range s.texts {
+				slope := s.slope(i, t.Dimension)[from:to]
+				for _, e := range text {
+					row := e.Word() * t.Dimension
+					axpy(t.slopes[row+from:row+to], t.model.logs[e.Count()], slope)
+				}
+			}
+		}
+	}
+}
+
+// update moves the touched rows against their slopes, in a stripe of components.
+func (t *trainer) update(from, to int, rate, scale float32) {
+	const tiny = 1e-10
+	for _, row := range t.touched {
+		start := int(row) * t.Dimension
+		rows := t.model.Rows[start+from : start+to]
+		slopes, squares := t.slopes[start+from:start+to], t.squares[start+from:start+to]
+		for i, slope := range slopes {
+			slope *= scale
+			slopes[i] = 0
+			if slope == 0 {
+				continue
+			}
+			squares[i] += float32(slope * slope)
+			rows[i] -= float32(rate * (slope / (float32(math.Sqrt(float64(squares[i]))) + tiny)))
+		}
+	}
+}
