@@ -163,7 +163,7 @@ func packageName(dir string) string {
 	if name, ok := names()[dir]; ok {
 		return name
 	}
-	if path.Dir(dir) == "cmd" && (dir == "cmd/freshet" || dir == "cmd/bench") {
+	if path.Dir(dir) == "cmd" && (dir == "cmd/freshet" || dir == "cmd/bench" || dir == "cmd/train") {
 		return "main"
 	}
 	return path.Base(dir)
