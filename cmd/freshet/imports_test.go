@@ -68,7 +68,7 @@ func owners() map[string][]string {
 		"github.com/spf13/cobra":                 {"cmd/cli"},
 		"github.com/klauspost/compress":          {"store", "pipeline/bus/natsbus"},
 		"github.com/go-enry/go-enry":             {"sync/scan", "store/search"},
-		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding", "pipeline/bus/natsbus"},
+		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding", "pipeline/bus/natsbus", "cmd/train"},
 		"golang.org/x/sys":                       {"sync/scan", "sync/watch", "store", "pipeline/chunk", "cmd/host"},
 		"golang.org/x/sync":                      {"sync", "store", "pipeline", "cmd"},
 	}
