@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ type rig struct {
 	store  *memstore.Store
 	sync   *merklesync.Synchronizer
 	opened chan store.Snapshot
-	scans  chan scan.Summary
+	end    func() // may be called before the test ends
 }
 
 // silent publishes nothing.
@@ -38,12 +39,7 @@ type silent struct{}
 func (silent) Flush(context.Context) error { return nil }
 
 // Scanned and Opened make the rig the observer of its synchronizer.
-func (r *rig) Scanned(_ store.CodebaseID, summary scan.Summary, _ int) {
-	select {
-	case r.scans <- summary:
-	default:
-	}
-}
+func (r *rig) Scanned(store.CodebaseID, scan.Summary, int) {}
 
 func (r *rig) Opened(snapshot store.Snapshot, _ int) { r.opened <- snapshot }
 
@@ -51,7 +47,7 @@ func newRig(t testing.TB, root string, watching merklesync.Watching) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, root: root, store: memstore.New(memstore.Options{}),
-		opened: make(chan store.Snapshot, 1_000), scans: make(chan scan.Summary, 1_000),
+		opened: make(chan store.Snapshot, 1_000),
 	}
 	identity, err := scan.Identity(root)
 	r.must(err)
@@ -63,11 +59,12 @@ func newRig(t testing.TB, root string, watching merklesync.Watching) *rig {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.sync.Run(ctx) }()
-	t.Cleanup(func() {
+	r.end = sync.OnceFunc(func() {
 		stop()
 		r.must(<-ended)
 		r.must(r.store.Close())
 	})
+	t.Cleanup(r.end)
 	return r
 }
 
