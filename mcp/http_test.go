@@ -1,0 +1,330 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+// site is a server over HTTP for the length of a test.
+type site struct {
+	t      *testing.T
+	caller worldCaller
+	server *Server
+	url    string // without a path
+	client *http.Client
+}
+
+func newSite(t *testing.T, o Options, h HTTPOptions) *site {
+	t.Helper()
+	s := &site{t: t, caller: indexed(t), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	s.server = newServer(t, s.caller, o)
+	if h.Address == "" {
+		h.Address = "127.0.0.1:0"
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ready, served := make(chan string, 1), make(chan error, 1)
+	go func() { served <- s.server.ServeHTTP(ctx, h, func(url string) { ready <- url }) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	select {
+	case url := <-ready:
+		s.url = strings.TrimSuffix(url, "/mcp")
+	case err := <-served:
+		served <- nil
+		t.Fatal(err)
+	}
+	return s
+}
+
+const pingBody = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+
+func searchBody(query string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_codebase","arguments":{"query":%q}}}`, query)
+}
+
+// post sends a message with further headers; a header Host is the host name.
+func (s *site) post(ctx context.Context, body string, headers map[string]string) (int, string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/mcp", strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	return s.do(r, headers)
+}
+
+func (s *site) get(path string, headers map[string]string) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	status, body, err := s.do(r, headers)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return status, body
+}
+
+func (s *site) do(r *http.Request, headers map[string]string) (int, string, error) {
+	for name, value := range headers {
+		r.Header.Set(name, value)
+		if name == "Host" {
+			r.Host = value
+		}
+	}
+	response, err := s.client.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(body), err
+}
+
+// TestForeigners sends what other people's web pages could have a browser send.
+func TestForeigners(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Options{}, HTTPOptions{Names: []string{"code.example.org"}})
+	cases := []struct {
+		name    string
+		headers map[string]string
+		status  int
+	}{
+		{"a client", nil, 200},
+		{"localhost", map[string]string{"Host": "localhost:7433"}, 200},
+		{"loopback of the sixth version", map[string]string{"Host": "[::1]:7433"}, 200},
+		{"a name of ours", map[string]string{"Host": "Code.example.org"}, 200},
+		{"a rebound name", map[string]string{"Host": "evil.example"}, 403},
+		{"a name like ours", map[string]string{"Host": "localhost.evil.example"}, 403},
+		{"another address", map[string]string{"Host": "192.0.2.1"}, 403},
+		{"our own page", map[string]string{"Host": "localhost", "Origin": "http://localhost"}, 200},
+		{"another origin", map[string]string{"Origin": "https://evil.example"}, 403},
+		{"another port of this machine", map[string]string{"Host": "localhost:7433", "Origin": "http://localhost:3000"}, 403},
+		{"an origin that is hidden", map[string]string{"Origin": "null"}, 403},
+		{"a browser that says so", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
+		{"a sister site", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
+		{"a simple form", map[string]string{"Content-Type": "text/plain"}, 415},
+		{"a packed body", map[string]string{"Content-Encoding": "gzip"}, 415},
+		{"an unknown revision", map[string]string{"Mcp-Protocol-Version": "1999-01-01"}, 400},
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			status, body, err := s.post(t.Context(), pingBody, test.headers)
+			if err != nil || status != test.status {
+				t.Errorf("status %d, %v, want %d: %.200s", status, err, test.status, body)
+			}
+			if test.status == http.StatusForbidden {
+				for _, path := range []string{"/", "/metrics", "/healthz"} {
+					if status, _ := s.get(path, test.headers); status != http.StatusForbidden {
+						t.Errorf("GET %s: status %d, want 403", path, status)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Options{}, HTTPOptions{Token: "correct horse battery"})
+	cases := []struct {
+		name, header string
+		status       int
+	}{
+		{"none", "", 401},
+		{"wrong", "Bearer wrong", 401},
+		{"a beginning", "Bearer correct horse", 401},
+		{"another scheme", "Basic correct horse battery", 401},
+		{"right", "Bearer correct horse battery", 200},
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			headers := map[string]string{"Authorization": test.header}
+			status, body, err := s.post(t.Context(), pingBody, headers)
+			if err != nil || status != test.status {
+				t.Errorf("status %d, %v, want %d", status, err, test.status)
+			}
+			if strings.Contains(body, "correct horse") {
+				t.Error("the answer holds the token")
+			}
+			for _, path := range []string{"/", "/metrics"} {
+				if status, _ := s.get(path, headers); status != test.status {
+					t.Errorf("GET %s: status %d, want %d", path, status, test.status)
+				}
+			}
+			if status, _ := s.get("/healthz", headers); status != http.StatusOK {
+				t.Errorf("health: status %d", status)
+			}
+		})
+	}
+	if status, _, err := s.post(t.Context(), pingBody, map[string]string{"Authorization": ""}); err != nil || status != 401 {
+		t.Errorf("status %d, %v", status, err)
+	}
+}
+
+// TestWideAddress refuses to listen for other machines without a token.
+func TestWideAddress(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.org:80", "nonsense"} {
+		server := newServer(t, newWorldCaller(), Options{})
+		if err := server.ServeHTTP(t.Context(), HTTPOptions{Address: address}, nil); err == nil {
+			t.Errorf("%s: served without a token", address)
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Options{}, HTTPOptions{MaxBody: 1000})
+	cases := []struct {
+		name, body string
+		status     int
+	}{
+		{"small", pingBody, 200},
+		{"too large", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1000) + `"}}`, 413},
+		{"no JSON", "hello", 400},
+		{"two values", pingBody + pingBody, 400},
+		{"a member twice", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`, 400},
+		{"deep", `{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, 400},
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			status, body, err := s.post(t.Context(), test.body, nil)
+			if err != nil || status != test.status {
+				t.Errorf("status %d, %v, want %d: %.200s", status, err, test.status, body)
+			}
+		})
+	}
+}
+
+// TestSlowClients hold their connections without sending what they announced.
+func TestSlowClients(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Options{}, HTTPOptions{Patience: 200 * time.Millisecond, Connections: 4})
+	address := strings.TrimPrefix(s.url, "http://")
+	beginnings := map[string]string{
+		"headers": "POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nX-Slow: ",
+		"body":    "POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+	}
+	for name, beginning := range beginnings {
+		for range 8 { // twice as many as may be connected
+			var dialer net.Dialer
+			conn, err := dialer.DialContext(t.Context(), "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			if _, err := io.WriteString(conn, beginning); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	if status, body, err := s.post(t.Context(), pingBody, nil); err != nil || status != http.StatusOK {
+		t.Errorf("an honest client beside slow ones: status %d, %v: %s", status, err, body)
+	}
+}
+
+// TestLimit fills the places of one client: it is told that it is busy, others are served.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Options{Calls: 2, AllCalls: 3}, HTTPOptions{})
+	greedy, modest := map[string]string{"User-Agent": "greedy"}, map[string]string{"User-Agent": "modest"}
+	ctx, giveUp := context.WithCancel(t.Context())
+	for range 2 {
+		go func() { _, _, _ = s.post(ctx, searchBody("block"), greedy) }()
+		<-s.caller.blocked
+	}
+	_, body, err := s.post(t.Context(), searchBody("Retry"), greedy)
+	if err != nil || !strings.Contains(body, string(tool.CodeBusy)) || !strings.Contains(body, `"isError":true`) {
+		t.Errorf("the third call of a client: %v, %s", err, body)
+	}
+	if _, body, err = s.post(t.Context(), searchBody("Retry"), modest); err != nil || strings.Contains(body, "isError") {
+		t.Errorf("the first call of another: %v, %s", err, body)
+	}
+	go func() { _, _, _ = s.post(ctx, searchBody("block"), modest) }()
+	<-s.caller.blocked
+	if _, body, err = s.post(t.Context(), searchBody("Retry"), modest); err != nil || !strings.Contains(body, string(tool.CodeBusy)) {
+		t.Errorf("the fourth call of all: %v, %s", err, body)
+	}
+	giveUp()
+	for range 3 {
+		<-s.caller.ended
+	}
+}
+
+// TestGone ends the work of a client that hangs up, whatever its revision of the protocol.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Options{}, HTTPOptions{})
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		body := searchBody("block")
+		headers := map[string]string{"Mcp-Protocol-Version": revision}
+		if revision == "2026-07-28" {
+			body = strings.Replace(body, `"arguments"`, `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}},"arguments"`, 1)
+			headers["Mcp-Method"], headers["Mcp-Name"] = "tools/call", "search_codebase"
+		}
+		ctx, hangUp := context.WithCancel(t.Context())
+		answered := make(chan string, 1)
+		go func() {
+			_, answer, _ := s.post(ctx, body, headers)
+			answered <- answer
+		}()
+		select {
+		case <-s.caller.blocked:
+		case answer := <-answered:
+			t.Fatalf("%s: answered at once: %s", revision, answer)
+		}
+		hangUp()
+		<-s.caller.ended
+	}
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for _, token := range []string{"", "correct horse battery"} {
+		s := newSite(t, Options{}, HTTPOptions{Token: token})
+		headers := map[string]string{}
+		if token != "" {
+			headers["Authorization"] = "Bearer " + token
+		}
+		if _, body, err := s.post(t.Context(), searchBody("Retry"), headers); err != nil || !strings.Contains(body, "Retry") {
+			t.Fatalf("%v, %s", err, body)
+		}
+		status, page := s.get("/", headers)
+		if status != http.StatusOK || !strings.Contains(page, "web") {
+			t.Errorf("status %d: %s", status, page)
+		}
+		if shown := strings.Contains(page, root); shown != (token != "") {
+			t.Errorf("with the token %q, the page shows the root: %v", token, shown)
+		}
+		_, figures := s.get("/metrics", headers)
+		for _, line := range []string{
+			`freshet_calls_total{tool="search_codebase",outcome="ok"} 1`, `freshet_answers_total{freshness="current"} 1`,
+			"freshet_calls_in_flight 0", `freshet_call_seconds_count{tool="search_codebase"} 1`,
+		} {
+			if !strings.Contains(figures, line+"\n") {
+				t.Errorf("no %s among\n%s", line, figures)
+			}
+		}
+		if bytes.Contains([]byte(figures), []byte(root)) {
+			t.Error("the metrics hold a path")
+		}
+		if status, _ := s.get("/nothing", headers); status != http.StatusNotFound {
+			t.Errorf("nothing: status %d", status)
+		}
+	}
+}
