@@ -43,6 +43,19 @@ const (
 	CodeInternal             Code = "internal"
 )
 
+// Codes lists every code, in the order in which they are documented.
+func Codes() []Code {
+	return []Code{
+		CodeNotIndexed, CodeIndexing, CodeIndexFailed, CodeRequiresReindex, CodeStaleTimeout,
+		CodeSourceChanged, CodeAmbiguousCodebase, CodeCodebaseNotFound, CodePathOutsideRoot,
+		CodePathNotFound, CodeTargetNotFound, CodeTargetAmbiguous, CodeSnapshotNotFound,
+		CodeSnapshotExpired, CodeCursorExpired, CodeCursorMismatch, CodeInvalidArgument,
+		CodeBudgetTooSmall, CodeOperationInProgress, CodeConfirmationRequired, CodeEmbedderUnavailable,
+		CodeStoreUnavailable, CodeBusUnavailable, CodePermissionDenied, CodeInterrupted, CodeBusy,
+		CodeInternal,
+	}
+}
+
 // Error is a refusal or a failure with its code and what to do about it. It is the error
 // member of the envelope; NextSteps go to the envelope's member of that name.
 type Error struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
@@ -99,8 +100,9 @@ type readItem struct {
 	hit    Hit
 	target string
 	data   []byte // of the file, when the item may be cut to lines
-	// next is the line to read on from, 0 when the item is whole.
-	next int
+	// next is the line to read on from, 0 when the item is whole; last is where the lines
+	// that were asked for end, 0 for the end of the file.
+	next, last int
 }
 
 // reader reads the targets of one call.
@@ -172,8 +174,11 @@ func (r *reader) rest(n int) []NextStep {
 	var targets []string
 	for _, item := range r.items[:n] {
 		if item.next > 0 {
-			end := min(item.hit.Lines, item.next+MaxReadLines-1)
-			targets = append(targets, fmt.Sprintf("%s:%d-%d", item.hit.FilePath, item.next, end))
+			target := fmt.Sprintf("%s:%d-", item.hit.FilePath, item.next)
+			if item.last > 0 {
+				target += strconv.Itoa(item.last)
+			}
+			targets = append(targets, target)
 		}
 	}
 	for _, item := range r.items[n:] {

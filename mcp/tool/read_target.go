@@ -102,7 +102,7 @@ func (r *reader) file(ctx context.Context, path string, file LiveFile, start, en
 	lines := countLines(file.Data)
 	from, to, next := r.clamp(path, lines, start, end)
 	quoted := merkle.QuotePath(path)
-	item := readItem{data: file.Data, next: next, hit: Hit{
+	item := readItem{data: file.Data, next: next, last: end, hit: Hit{
 		Kind: search.HitFile, FilePath: quoted, StartLine: from, EndLine: to, Language: file.Language,
 		ContentHash: file.Hash, Verified: true, Index: state, Lines: lines, Content: excerpt(file.Data, from, to),
 	}}

@@ -29,6 +29,7 @@ func (r *reader) widen(ctx context.Context, item *readItem) error {
 		}
 	}
 	hit.StartLine, hit.EndLine, hit.Content = start, end, excerpt(item.data, start, end)
+	item.last = end
 	return nil
 }
 

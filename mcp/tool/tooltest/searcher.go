@@ -25,6 +25,10 @@ func (w *World) Search(_ context.Context, view store.View, q search.Query) (sear
 		result.Hits = append(result.Hits, hits(entry, string(w.contents[entry.Content]), q)...)
 	}
 	w.searches++
+	if w.Wordless != "" && (q.Mode == search.ModeSemantic || q.Mode == search.ModeHybrid) {
+		result.VectorsUsed = false
+		result.Warnings = append(result.Warnings, search.Warning{Code: "embedder_unavailable", Message: w.Wordless})
+	}
 	count, hook := w.searches, w.MidSearch
 	w.mu.Unlock()
 	slices.SortFunc(result.Hits, func(a, b search.Hit) int {

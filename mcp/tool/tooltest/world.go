@@ -32,6 +32,8 @@ type Knobs struct {
 	CannotEmbed bool
 	// Down is why no check can be made, nil when it can. Reading unchecked still works.
 	Down error
+	// Wordless says why no query can be embedded, "" when it can.
+	Wordless string
 	// NoFingerprint serves a snapshot without one.
 	NoFingerprint bool
 	// TextOnly seals at the text level.
@@ -110,6 +112,15 @@ func (w *World) Remove(root, path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.disk[root], path)
+}
+
+// Forget takes a snapshot of a codebase away, as retention does.
+func (w *World) Forget(id store.CodebaseID, number uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.codebases[id]
+	c.snapshots = slices.DeleteFunc(c.snapshots, func(s store.Snapshot) bool { return s.Number == number })
+	delete(c.manifests, number)
 }
 
 // Bury adds a dead letter.
