@@ -80,7 +80,27 @@ func (c *core) admit(ctx context.Context, d bus.Delivery) (event.Event, error) {
 		return e, &bus.Retry{After: wrongRecipeDelay, Err: fmt.Errorf(
 			"event of recipe %s, this worker has %s", e.Fingerprint.Short(), c.fingerprint.Short())}
 	}
-	return e, nil
+	return e, c.wanted(ctx, codebase, e.Snapshot)
+}
+
+// wanted returns bus.ErrObsolete for a snapshot that was given up. What is left of its
+// work was opened again with the next one, or is not wanted, because it was cancelled.
+func (c *core) wanted(ctx context.Context, codebase store.Codebase, number uint64) error {
+	if number == 0 {
+		return nil
+	}
+	snapshot, err := c.Store.Snapshot(ctx, codebase.ID, number)
+	switch {
+	case errors.Is(err, store.ErrNotFound) && number < codebase.Latest:
+		return bus.ErrObsolete // collected
+	case errors.Is(err, store.ErrNotFound):
+		return nil // its rows are on their way
+	case err != nil:
+		return outage(err)
+	case snapshot.Abandoned:
+		return bus.ErrObsolete
+	}
+	return nil
 }
 
 // follow publishes the event that says the stage has finished with files. It keeps the
