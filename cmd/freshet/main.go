@@ -47,6 +47,7 @@ func run() int {
 			})
 		},
 		Agents: agents{children: children}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
+		Executable: self, UserHome: os.Getenv("HOME"),
 	}.Run(ctx, os.Args[1:])
 }
 
