@@ -85,9 +85,21 @@ func adviseHome(home string, err error) error {
 			Next(command("freshet index", "makes the index again, in each codebase"))
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return e.Next(command("ls -ld "+tool.ShellWord(home), "shows whose the directory is; give this user the right to write to it, or choose another --home"))
+		return e.Next(command("ls -ld "+tool.ShellWord(nearest(home)), "shows whose the directory is; give this user the right to write to it, or choose another --home"))
 	}
 	return e.Next(command("ls -la "+tool.ShellWord(home), "shows what stands in the way; move it aside, or choose another --home"))
+}
+
+// nearest is the directory, or the first above it that exists.
+func nearest(dir string) string {
+	for {
+		_, err := os.Lstat(dir)
+		if up := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && up != dir {
+			dir = up
+			continue
+		}
+		return dir
+	}
 }
 
 // adviseFile says what to do about a file that cannot be made.

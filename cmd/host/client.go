@@ -57,7 +57,10 @@ func call(ctx context.Context, home, version, verb string, params json.RawMessag
 		case r.Takeover:
 			return nil, errHostGone
 		case r.Refused != "":
-			return nil, fmt.Errorf("%w: %s", errRefused, r.Refused)
+			refused := tool.Errorf(tool.CodeStoreUnavailable, "%w: %s", errRefused, r.Refused).
+				Next(command("freshet version", "shows the version of this binary"))
+			refused.Retryable = false // not until one of the two is another binary
+			return nil, refused
 		default:
 			return r.Envelope, nil
 		}
