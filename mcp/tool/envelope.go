@@ -87,6 +87,7 @@ type Report struct {
 	DeadLetters *[]DeadLetter     `json:"dead_letters,omitempty"`
 	Settled     *int              `json:"settled,omitempty"`
 	Build       *Build            `json:"build,omitempty"`
+	Findings    *[]Finding        `json:"findings,omitempty"`
 	Usage       string            `json:"usage,omitempty"` // what help prints
 	*Verification
 }

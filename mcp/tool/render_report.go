@@ -12,6 +12,8 @@ import (
 func writeReport(b *strings.Builder, e *Envelope) {
 	r := e.Report
 	switch {
+	case r.Findings != nil:
+		writeFindings(b, *r.Findings)
 	case r.Health != nil:
 		writeHealth(b, *r.Health)
 		writeStatuses(b, *r.Codebases)
