@@ -106,10 +106,11 @@ func freshnessOf(r Reading) Freshness {
 	if !v.CheckedAt.IsZero() {
 		f.CheckedAt = &v.CheckedAt
 	}
-	if r.View != nil {
-		f.Level = r.View.Snapshot.Level.String()
-		f.Files = r.View.Snapshot.Files
+	if r.View == nil {
+		f.PendingPaths = []string{} // every file is pending
+		return f
 	}
+	f.Level, f.Files = r.View.Snapshot.Level.String(), r.View.Snapshot.Files
 	return f
 }
 
@@ -197,7 +198,7 @@ func requiresReindex(b store.Codebase, r Reading, reason string) *Error {
 	e := Errorf(CodeRequiresReindex, "%s", message).
 		Detail("fields", append([]store.FieldChange{}, r.Verdict.Requires...))
 	if r.Running != nil {
-		e = e.Detail("operation", *r.Running).RetryAfter(2000)
+		e = e.Detail("operation", r.Running.ID).RetryAfter(2000)
 	}
 	return e.Next(manageStep("reindex", string(b.ID), "rebuilds the index under the recipe in force"))
 }
@@ -206,8 +207,8 @@ func notReady(b store.Codebase, running *Operation) *Error {
 	switch {
 	case running != nil:
 		return Errorf(CodeIndexing, "%s is being indexed: %s, %d %%", b.Name, running.Phase, int(100*running.Fraction())).
-			Detail("operation", *running).RetryAfter(2000).
-			Next(statusStep(string(b.ID), "shows the progress"))
+			Detail("operation", running.ID).RetryAfter(2000).
+			Next(progressStep(string(b.ID)))
 	case b.Failure != "":
 		return Errorf(CodeIndexFailed, "indexing %s failed: %s", b.Name, b.Failure).
 			Next(manageStep("create", string(b.ID), "tries again; what was done is not done twice"))

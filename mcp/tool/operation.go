@@ -1,6 +1,9 @@
 package tool
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // OperationKind names what an operation does.
 type OperationKind string
@@ -70,6 +73,27 @@ type Counts struct {
 	Embedded int   `json:"embedded"`
 	Reused   int   `json:"reused"`
 	Bytes    int64 `json:"bytes"`
+}
+
+// String lists the counts that are not zero.
+func (c Counts) String() string {
+	parts := []string{}
+	for _, count := range []struct {
+		n    int
+		what string
+	}{
+		{c.FilesSeen, "seen"}, {c.FilesSkipped, "left out"}, {c.FilesTotal, "to process"}, {c.FilesChunked, "chunked"},
+		{c.FilesEmbedded, "embedded"}, {c.FilesParked, "parked"}, {c.FilesSealed, "sealed"},
+		{c.Chunks, "new chunks"}, {c.Embedded, "new vectors"}, {c.Reused, "reused"},
+	} {
+		if count.n > 0 {
+			parts = append(parts, grouped(count.n)+" "+count.what)
+		}
+	}
+	if c.Bytes > 0 {
+		parts = append(parts, size(c.Bytes))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Fraction is how much of the work is done, from 0 to 1; it is 1 only once everything is

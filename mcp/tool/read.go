@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -68,7 +69,7 @@ func (c *call) read(ctx context.Context, p ReadParams) error {
 	}
 	if len(r.items) == 0 {
 		c.env.NextSteps = c.env.NextSteps[:0] // the error brings those of the first
-		c.env.Warnings = c.env.Warnings[:0]
+		c.env.Warnings = slices.DeleteFunc(c.env.Warnings, func(w search.Warning) bool { return w.Message == AsError(first).Message })
 		return first
 	}
 	if err := c.remember(ctx); err != nil {

@@ -47,7 +47,7 @@ func (r *reader) path(ctx context.Context, written string, start, end int) (read
 	for _, path := range paths {
 		if insideGit(path) {
 			return readItem{}, Errorf(CodePermissionDenied, "%s belongs to git itself and is never shown", merkle.QuotePath(path)).
-				Next(whyStep(path))
+				Next(whyStep(r.codebase, path))
 		}
 		file, err := r.Disk.Live(ctx, r.codebase, path)
 		if err == nil {
@@ -87,7 +87,7 @@ func (r *reader) noFile(ctx context.Context, path string) *Error {
 func (r *reader) file(ctx context.Context, path string, file LiveFile, start, end int) (readItem, error) {
 	refused := func(reason store.LeftOut) error {
 		return Errorf(CodePermissionDenied, "%s is not shown: %s", merkle.QuotePath(path), reason).
-			Detail("reason", reason).Next(whyStep(path))
+			Detail("reason", reason).Next(whyStep(r.codebase, path))
 	}
 	switch {
 	case file.LeftOut == store.LeftOutSecret || (file.LeftOut != "" && file.Data == nil):

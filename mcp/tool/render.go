@@ -154,5 +154,5 @@ func writeExplain(b *strings.Builder, h Hit) {
 
 // oneLine makes text Visible and keeps it on one line.
 func oneLine(s string) string {
-	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(Visible(s))
+	return strings.ReplaceAll(strings.ReplaceAll(Visible(s), "\n", `\n`), "\t", " ")
 }

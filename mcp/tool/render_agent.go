@@ -88,7 +88,7 @@ func writeAgentVerdict(b *strings.Builder, e *Envelope) {
 		fmt.Fprintf(b, "\ntoken: %s\n", f.Token)
 	}
 	if o := e.Operation; o != nil {
-		fmt.Fprintf(b, "operation: %s %s, %s, %d %%, %s\n", o.Kind, o.ID, o.Phase, int(100*o.Fraction()), compact(o.Counts))
+		fmt.Fprintf(b, "operation: %s %s, %s, %d %%, %s\n", o.Kind, o.ID, o.Phase, int(100*o.Fraction()), o.Counts)
 		for _, reason := range o.Errors {
 			fmt.Fprintf(b, "operation error: %s\n", oneLine(reason))
 		}

@@ -46,6 +46,11 @@ func (c *call) search(ctx context.Context, p SearchParams) error {
 			return err
 		}
 	}
+	if b.Current == 0 {
+		if err := c.firstSeal(ctx, b, options); err != nil {
+			return err
+		}
+	}
 	answer, err := c.answer(ctx, b, options, query, p.Cursor)
 	if err != nil {
 		return err
@@ -64,6 +69,20 @@ func (c *call) search(ctx context.Context, p SearchParams) error {
 	}
 	c.repeated(digestOf(answer.digest(), p.Cursor), answer.reading.View.Snapshot.Number)
 	return c.present(ctx, answer, p)
+}
+
+// firstSeal waits for the operation that indexes a codebase for the first time, no longer
+// than the caller would wait for changes: its scan is not waited for otherwise.
+func (c *call) firstSeal(ctx context.Context, b store.Codebase, o CheckOptions) error {
+	running, err := c.Operations.Last(ctx, b.ID)
+	if err != nil || running.ID == "" || running.Phase.Ended() {
+		return err
+	}
+	if running, err = c.poll(ctx, running, o.MaxWait); err != nil || running.Phase.Ended() {
+		return err
+	}
+	c.env.Operation, c.env.State = &running, stateOf(b, &running, false)
+	return notReady(b, &running)
 }
 
 // at makes a search read a retained snapshot as it is.

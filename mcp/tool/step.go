@@ -40,6 +40,6 @@ func listStep(why string) NextStep {
 	return NextStep{ToolList, map[string]any{"view": ListAll}, why}
 }
 
-func whyStep(path string) NextStep {
-	return NextStep{ToolList, map[string]any{"view": ListWhy, "path": merkle.QuotePath(path)}, "tells by which rule the path is left out"}
+func whyStep(b store.Codebase, path string) NextStep {
+	return NextStep{ToolList, map[string]any{"codebase": string(b.ID), "view": ListWhy, "path": merkle.QuotePath(path)}, "tells by which rule the path is left out"}
 }
