@@ -53,7 +53,7 @@ func TestF6CheckoutsAndRebases(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, t.TempDir(), watching(t))
+			r := newRig(t, memory(t), watching(t))
 			r.repository()
 			r.live()
 			r.switchBranches(rand.New(rand.NewPCG(seed, 0)), 100)

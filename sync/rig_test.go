@@ -2,6 +2,7 @@ package merklesync_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,7 +28,7 @@ const patience = 30 * time.Second
 type rig struct {
 	t      testing.TB
 	root   string
-	store  *memstore.Store
+	store  *fallible
 	sync   *merklesync.Synchronizer
 	opened chan store.Snapshot
 	end    func() // may be called before the test ends
@@ -45,8 +46,13 @@ func (r *rig) Opened(snapshot store.Snapshot, _ int) { r.opened <- snapshot }
 
 func newRig(t testing.TB, root string, watching merklesync.Watching) *rig {
 	t.Helper()
+	return newRigAuditing(t, root, watching, 0)
+}
+
+func newRigAuditing(t testing.TB, root string, watching merklesync.Watching, audit time.Duration) *rig {
+	t.Helper()
 	r := &rig{
-		t: t, root: root, store: memstore.New(memstore.Options{}),
+		t: t, root: root, store: &fallible{Store: memstore.New(memstore.Options{})},
 		opened: make(chan store.Snapshot, 1_000),
 	}
 	identity, err := scan.Identity(root)
@@ -54,7 +60,7 @@ func newRig(t testing.TB, root string, watching merklesync.Watching) *rig {
 	codebase, err := r.store.Register(t.Context(), store.Codebase{ID: "cwatched", Name: "watched", Root: root, Identity: identity})
 	r.must(err)
 	r.sync = merklesync.New(r.store, codebase.ID, merklesync.Options{
-		Outbox: silent{}, Observer: r, Watching: watching, Recipe: store.Recipe{Schema: 1, IgnoreRules: scan.Version},
+		Outbox: silent{}, Observer: r, Watching: watching, Audit: audit, Recipe: store.Recipe{Schema: 1, IgnoreRules: scan.Version},
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -66,6 +72,22 @@ func newRig(t testing.TB, root string, watching merklesync.Watching) *rig {
 	})
 	t.Cleanup(r.end)
 	return r
+}
+
+// memory is a directory in memory where there is one: ext4 waits for the disk each time a
+// file is replaced.
+func memory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "watched-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // watching is a watcher whose cookies lie in a directory of the test.
@@ -117,12 +139,22 @@ func (r *rig) truth() merkle.Hash {
 	return tree.Root()
 }
 
-// same checks, and compares the root with the truth.
-func (r *rig) same(what string) merklesync.Observation {
+// differs checks, and says how the root differs from the truth, "" when it does not.
+func (r *rig) differs() (merklesync.Observation, string) {
 	r.t.Helper()
 	seen := r.check()
 	if truth := r.truth(); seen.Root != truth {
-		r.t.Fatalf("%s: the check has root %v, the tree %v; the watcher is %+v", what, seen.Root, truth, r.sync.Watch())
+		return seen, fmt.Sprintf("the check has root %v, the tree %v; the watcher is %+v", seen.Root, truth, r.sync.Watch())
+	}
+	return seen, ""
+}
+
+// same checks, and compares the root with the truth.
+func (r *rig) same(what string) merklesync.Observation {
+	r.t.Helper()
+	seen, difference := r.differs()
+	if difference != "" {
+		r.t.Fatalf("%s: %s", what, difference)
 	}
 	return seen
 }

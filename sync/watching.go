@@ -208,20 +208,17 @@ func (w *watching) audit(p pass, result *scan.Result) {
 	if len(missed) == 0 {
 		return
 	}
-	late, err := w.watcher.Prove() // made while the scan ran, and seen by it
+	missed, err := w.watcher.Unheard(missed) // less those made while the scan ran
 	if err != nil {
 		w.fail(err)
 		return
 	}
-	w.watcher.Doubt()
 	for _, path := range missed {
-		if !late.Covers(path) {
-			w.log.Warn("the watcher missed a change", "path", merkle.QuotePath(path))
-			w.mu.Lock()
-			w.status.Missed++
-			w.mu.Unlock()
-		}
+		w.log.Warn("the watcher missed a change", "path", merkle.QuotePath(path))
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.Missed += len(missed)
 }
 
 // doubt makes the next scan one of the whole tree.

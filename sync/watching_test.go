@@ -70,7 +70,7 @@ func (r *rig) stats() map[string]time.Time {
 
 func TestF5NewDirectoryFilledAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, t.TempDir(), watching(t))
+	r := newRig(t, memory(t), watching(t))
 	r.live()
 	for round := range 60 {
 		var filling sync.WaitGroup

@@ -72,7 +72,7 @@ func (s *Scanner) ScanPart(ctx context.Context, prior *Index, part Part, sink Si
 	first.changed = s.readExclude(root, now, prior, next)
 	first.rules = next.rules
 	workers := s.workers(prior)
-	if part.Dirty != nil && prior.known && !first.changed {
+	if part.Dirty != nil && !part.Dirty.Whole() && prior.known && !first.changed {
 		first.part = &part.Dirty.root
 		workers = min(workers, 1+part.Dirty.marks/marksPerWorker)
 	}

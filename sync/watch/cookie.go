@@ -3,6 +3,7 @@ package watch
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -84,18 +85,8 @@ func (c *cookies) close() error {
 func (w *Watcher) Prove() (scan.Dirty, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.broken == nil {
-		if err := w.cookies.lay(); err != nil {
-			w.fail(err)
-		}
-	}
-	for w.broken == nil && w.cookies.awaited {
-		if n, err := w.read(); err == nil && n == 0 {
-			w.fail(fmt.Errorf("%w: a cookie did not come back", ErrLost))
-		}
-	}
-	if w.broken != nil {
-		return scan.Dirty{}, w.broken
+	if err := w.catchUp(); err != nil {
+		return scan.Dirty{}, err
 	}
 	if mountsChanged(w.mounts) {
 		w.dirty.All()
@@ -107,6 +98,32 @@ func (w *Watcher) Prove() (scan.Dirty, error) {
 	dirty := w.dirty
 	w.dirty = scan.Dirty{}
 	return dirty, nil
+}
+
+// Unheard returns those of the paths of which nothing was heard since the last Prove, by
+// the same proof. What was heard stays for the next Prove.
+func (w *Watcher) Unheard(paths []string) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.catchUp(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(paths), w.dirty.Covers), nil
+}
+
+// catchUp reads all events that were queued before it was called. The caller holds mu.
+func (w *Watcher) catchUp() error {
+	if w.broken == nil {
+		if err := w.cookies.lay(); err != nil {
+			w.fail(err)
+		}
+	}
+	for w.broken == nil && w.cookies.awaited {
+		if n, err := w.read(); err == nil && n == 0 {
+			w.fail(fmt.Errorf("%w: a cookie did not come back", ErrLost))
+		}
+	}
+	return w.broken
 }
 
 // Doubt adds names to what the next Prove returns; none means the whole tree.
