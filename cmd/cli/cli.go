@@ -47,6 +47,8 @@ type Program struct {
 	Parent func() int
 	// Token is what clients of up must present unless a file holds it.
 	Token string
+	// Doctor is what doctor shows.
+	Doctor Doctor
 	// Executable is this program, absolute, and UserHome the user's home directory.
 	Executable, UserHome string
 	// Now is the clock; nil means time.Now.
@@ -149,7 +151,7 @@ func (r *run) root() *cobra.Command {
 	root.AddCommand(r.indexVerb(), r.syncVerb(), r.reindexVerb(), r.cancelVerb(), r.clearVerb())
 	root.AddCommand(r.snapshotsVerb(), r.diffVerb(), r.collectVerb())
 	root.AddCommand(r.verifyVerb(), r.exportVerb(), r.replayVerb(), r.recordVerb(), r.eventsVerb(), r.deadLettersVerb())
-	root.AddCommand(r.mcpVerb(), r.upVerb(), r.docsVerb(), r.installVerb())
+	root.AddCommand(r.mcpVerb(), r.upVerb(), r.docsVerb(), r.installVerb(), r.doctorVerb())
 	root.AddCommand(r.versionVerb(), r.chunkChildVerb())
 	return root
 }

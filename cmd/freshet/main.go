@@ -47,6 +47,9 @@ func run() int {
 			})
 		},
 		Agents: agents{children: children}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
+		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
+			return host.Diagnose(ctx, host.Options{Home: home, Version: build.Version}, dir)
+		},
 		Executable: self, UserHome: os.Getenv("HOME"),
 	}.Run(ctx, os.Args[1:])
 }

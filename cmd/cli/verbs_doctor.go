@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+// Doctor examines what freshet stands on, without becoming the host. Dir is the working
+// directory.
+type Doctor func(ctx context.Context, home, dir string) []tool.Finding
+
+func (r *run) doctorVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the data directory, the host, limits of the system and the repository",
+		Long:  "doctor checks what freshet stands on, and says what to do about what is wrong. It exits with 1\nwhen something keeps freshet from working.",
+		Args:  atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if r.Home == "" {
+				return usagef("there is no data directory: set FRESHET_HOME or give --home")
+			}
+			home, err := filepath.Abs(r.Home)
+			if err != nil {
+				return usagef("--home: %w", err)
+			}
+			findings := r.Doctor(cmd.Context(), home, r.Dir)
+			r.print(tool.Succeeded(tool.Report{Findings: &findings}))
+			for _, f := range findings {
+				if f.Grade == tool.GradeBad {
+					r.code = tool.ExitError
+				}
+			}
+			return nil
+		},
+	}
+}

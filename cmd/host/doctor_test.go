@@ -1,0 +1,128 @@
+package host
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/freshet/freshet/mcp/tool"
+)
+
+func finding(t *testing.T, findings []tool.Finding, check string) tool.Finding {
+	t.Helper()
+	for _, f := range findings {
+		if f.Check == check {
+			return f
+		}
+	}
+	t.Fatalf("no finding on %s among %v", check, findings)
+	return tool.Finding{}
+}
+
+// TestDiagnose examines a data directory that is not made yet, one with a host, and ones
+// that cannot be used.
+func TestDiagnose(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	home := filepath.Join(dir, "a", "home")
+	for _, f := range Diagnose(t.Context(), Options{Home: home}, dir) {
+		if f.Grade == tool.GradeBad {
+			t.Errorf("before the first use: %+v", f)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a")); err == nil {
+		t.Error("the examination made the data directory")
+	}
+	s := connect(t, home)
+	if f := finding(t, Diagnose(t.Context(), Options{Home: home, Version: s.opts.Version}, dir), "host"); f.Grade != tool.GradeGood || !strings.Contains(f.Detail, "answers") {
+		t.Errorf("with a host: %+v", f)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f := finding(t, Diagnose(t.Context(), Options{Home: file}, dir), "home"); f.Grade != tool.GradeBad || f.Advice == "" {
+		t.Errorf("with a file in its place: %+v", f)
+	}
+}
+
+// TestDiagnoseDeadHost meets a process that holds the lock and answers nothing.
+func TestDiagnoseDeadHost(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	lock, err := lockDirectory(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Close() }()
+	if f := finding(t, Diagnose(t.Context(), Options{Home: home}, home), "host"); f.Grade != tool.GradeBad {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestDiagnoseGit(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name  string
+		files map[string]string
+		grade tool.Grade
+		want  string
+	}{
+		{"none", nil, tool.GradeGood, "no repository"},
+		{"a branch", map[string]string{".git/HEAD": "ref: refs/heads/topic/x\n"}, tool.GradeGood, "at topic/x"},
+		{"no branch", map[string]string{".git/HEAD": "0123456789abcdef\n"}, tool.GradeGood, "0123456789ab"},
+		{"a rebase", map[string]string{".git/HEAD": "ref: refs/heads/x\n", ".git/rebase-merge/done": ""}, tool.GradePoor, "rebase"},
+		{"a linked worktree", map[string]string{".git": "gitdir: elsewhere\n", "elsewhere/HEAD": "ref: refs/heads/w\n"}, tool.GradeGood, "at w"},
+		{"a broken link", map[string]string{".git": "gitdir: nowhere\n"}, tool.GradePoor, "cannot be read"},
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			inside := filepath.Join(dir, "in", "side")
+			if err := os.MkdirAll(inside, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range test.files {
+				path := filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if f := diagnoseGit(inside); f.Grade != test.grade || !strings.Contains(f.Detail, test.want) {
+				t.Errorf("%+v, want %s with %q", f, test.grade, test.want)
+			}
+		})
+	}
+}
+
+// TestListening finds a socket of this process.
+func TestListening(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
+		listener, err := net.Listen("tcp", at)
+		if err != nil {
+			t.Logf("%s: %v", at, err) // a machine without that family
+			continue
+		}
+		addresses, err := listening(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, a := range addresses {
+			found = found || a.String() == listener.Addr().String()
+		}
+		if !found {
+			t.Errorf("%s is not among %v", listener.Addr(), addresses)
+		}
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
