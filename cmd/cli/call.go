@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/freshet/freshet/mcp/tool"
-	"github.com/freshet/freshet/sync/merkle"
 )
 
 // call opens a session, makes one call and prints its envelope.
@@ -64,7 +63,7 @@ func usageStep(command string) tool.NextStep {
 func unreachable(home string, err error) *tool.Error {
 	known := tool.AsError(err)
 	if known.Code == tool.CodeInternal {
-		known = tool.Errorf(tool.CodeStoreUnavailable, "data directory %s: %w", merkle.QuotePath(home), err)
+		known = tool.Errorf(tool.CodeStoreUnavailable, "data directory %s: %w", tool.QuotePath(home), err)
 	}
 	return known
 }

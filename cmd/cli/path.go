@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/freshet/freshet/mcp/tool"
-	"github.com/freshet/freshet/sync/merkle"
 )
 
 // scope is the codebase that an argument names, or the one of the working directory. Its
 // paths are quoted, since names are bytes and parameters travel as JSON.
 func (r *run) scope(args []string) tool.Scope {
-	s := tool.Scope{CWD: merkle.QuotePath(r.Dir)}
+	s := tool.Scope{CWD: tool.QuotePath(r.Dir)}
 	if len(args) > 0 {
 		s.Codebase = r.codebase(args[0])
 	}
@@ -31,15 +30,15 @@ func (r *run) codebase(ref string) string {
 // path may be given quoted, as answers show it.
 func (r *run) path(path string) string {
 	candidates := []string{path}
-	if raw, err := merkle.UnquotePath(path); err == nil && raw != path {
+	if raw, err := tool.UnquotePath(path); err == nil && raw != path {
 		candidates = append(candidates, raw)
 	}
 	for _, candidate := range candidates {
 		if resolved, err := filepath.EvalSymlinks(r.absolute(candidate)); err == nil {
-			return merkle.QuotePath(resolved)
+			return tool.QuotePath(resolved)
 		}
 	}
-	return merkle.QuotePath(filepath.Clean(r.absolute(path)))
+	return tool.QuotePath(filepath.Clean(r.absolute(path)))
 }
 
 func (r *run) absolute(path string) string {
@@ -55,7 +54,7 @@ func typed(path string) string {
 	if utf8.ValidString(path) {
 		return path
 	}
-	return merkle.QuotePath(path)
+	return tool.QuotePath(path)
 }
 
 // checkText refuses words of a query that no text can hold.
@@ -63,7 +62,7 @@ func checkText(what string, values ...string) error {
 	for _, value := range values {
 		if !utf8.ValidString(value) {
 			return usagef("%s %s is not UTF-8; a path of other bytes is found by a part of it that is, or by a glob with ?",
-				what, merkle.QuotePath(value))
+				what, tool.QuotePath(value))
 		}
 	}
 	return nil

@@ -51,6 +51,12 @@ func unquotePath(field string, path *string) error {
 	return nil
 }
 
+// QuotePath writes a path of any bytes so that it crosses JSON whole, as answers show it.
+func QuotePath(path string) string { return merkle.QuotePath(path) }
+
+// UnquotePath is the reverse of QuotePath. What is not quoted stays as it is.
+func UnquotePath(quoted string) (string, error) { return merkle.UnquotePath(quoted) }
+
 // QuoteTarget writes a path, or a path with a range of lines, as typed bytes, so that it
 // crosses JSON whole. A target that JSON does not change stays as it is: it may be quoted
 // already, or be a symbol.

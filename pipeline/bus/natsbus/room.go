@@ -42,7 +42,7 @@ func (b *Bus) full() bool {
 	if err := syscall.Statfs(b.opts.Dir, &disk); err != nil {
 		return false
 	}
-	noBlocks := uint64(disk.Bavail)*uint64(disk.Bsize) < leastRoom
+	noBlocks := disk.Bavail*uint64(disk.Bsize) < leastRoom
 	noFiles := disk.Files > 0 && disk.Ffree == 0
 	return noBlocks || noFiles
 }
