@@ -76,6 +76,21 @@ func locate(syntax store.Syntax, known *store.Definition, start, end int) int {
 	return best
 }
 
+// mainOf finds the definition that lines are known by: of those that begin there and tell
+// something, the one with the most lines there. It returns -1 when there is none.
+func mainOf(syntax store.Syntax, start, end int) int {
+	best, most := -1, 0
+	for i, d := range syntax.Definitions {
+		if int(d.StartLine) < start || int(d.StartLine) > end || !tells(d.Kind) {
+			continue
+		}
+		if lines := min(int(d.EndLine), end) - int(d.StartLine) + 1; lines > most {
+			best, most = i, lines
+		}
+	}
+	return best
+}
+
 func span(d store.Definition) uint32 { return d.End - d.Start }
 
 // describe fills what the syntax knows of a definition into a hit.
@@ -101,7 +116,9 @@ func describe(hit *Hit, syntax store.Syntax, at int) {
 			hit.DependsOn = append(hit.DependsOn, r.Name)
 		}
 	}
-	hit.Edges = &edges
+	if edges != (Edges{}) {
+		hit.Edges = &edges
+	}
 }
 
 // maxDependencies is how many direct dependencies of a definition are named.

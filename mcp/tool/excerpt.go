@@ -49,11 +49,18 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 	if err != nil || !ok {
 		return hit, err
 	}
-	if at := locate(syntax, found.Definition, start, end); at >= 0 {
-		describe(&hit, syntax, at)
-		if found.Definition == nil {
-			hit.SymbolKind, hit.Signature = syntax.Definitions[at].Kind, syntax.Definitions[at].Signature
-		}
+	at := locate(syntax, found.Definition, start, end)
+	if main := mainOf(syntax, start, end); found.Kind == search.HitChunk && main >= 0 {
+		at = main
+	}
+	if at < 0 {
+		return hit, nil
+	}
+	d := syntax.Definitions[at]
+	describe(&hit, syntax, at)
+	hit.SymbolKind, hit.Signature = d.Kind, d.Signature
+	if found.Kind == search.HitChunk && !strings.HasSuffix(hit.FQN, " "+d.Name) && hit.FQN != d.Name {
+		hit.FQN = qualifiedName(syntax, at)
 	}
 	return hit, nil
 }

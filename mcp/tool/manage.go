@@ -53,12 +53,16 @@ func (c *call) operate(ctx context.Context, b store.Codebase, kind OperationKind
 	if err != nil {
 		return err
 	}
-	c.env.Operation = &operation
 	if !wait {
-		c.env.State = stateOf(b, &operation, false)
+		reading, err := c.check(ctx, b, CheckOptions{Mode: ModeEventual})
+		if err != nil {
+			return err
+		}
+		c.env.Operation, c.env.State = &operation, stateOf(b, &operation, len(reading.Verdict.Requires) > 0)
 		c.env.NextSteps = append(c.env.NextSteps, progressStep(string(b.ID)))
 		return nil
 	}
+	c.env.Operation = &operation
 	if err := c.await(ctx, b, operation); err != nil {
 		return err
 	}

@@ -79,6 +79,9 @@ func (c *call) foretell(ctx context.Context, p manageParams) error {
 			return err
 		}
 		root = b.Root
+		if _, err := c.check(ctx, b, CheckOptions{Mode: ModeEventual}); err != nil {
+			return err
+		}
 	} else if root == "" {
 		root = p.CWD
 	}
