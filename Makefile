@@ -9,6 +9,7 @@ FUZZTIME     ?= 20s
 KILLROUNDS   ?= 200
 BENCHREPO    ?= .
 TIMEOUT      ?= 25m
+CORPUS       ?= .corpus
 
 .PHONY: help build install test check race lint fmt fuzz bench killloop histories freshness docs conformance clean
 
@@ -65,6 +66,14 @@ docs: ## make the tool reference anew
 
 conformance: ## the official conformance suite for MCP servers; needs npm and its registry
 	.ci/conformance
+
+# Debian's packages need deb-src lines: apt-get reads them from the system, or from the
+# file that APT_CONFIG names.
+corpus: ## fetch the sources of the built-in model into CORPUS, name those that are gone
+	$(GO) run ./cmd/train fetch -cache $(CORPUS)
+
+model: ## train the built-in model on CORPUS again; the same corpus gives the same bytes
+	$(GO) run ./cmd/train build -cache $(CORPUS)
 
 clean: ## remove what build made
 	rm -f freshet

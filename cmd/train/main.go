@@ -31,7 +31,7 @@ func main() {
 // verbs are the verbs by name.
 func verbs() map[string]func(ctx context.Context, s *settings) error {
 	return map[string]func(context.Context, *settings) error{
-		"fetch": fetch, "mine": mineOnly, "fit": fitOnly, "build": build, "pin": pin,
+		"fetch": fetch, "mine": mineOnly, "fit": fitOnly, "build": build, "pin": pin, "compare": compare,
 	}
 }
 

@@ -22,7 +22,8 @@ type Exclusion struct {
 
 // NewExclusion returns the exclusion of the benchmark's projects.
 func NewExclusion() *Exclusion {
-	e := &Exclusion{names: map[string]bool{}, cut: regexp.MustCompile(`^(?:lib|ruby|python3?|node|php|rust|haskell|golang-github|elixir|lua|@[a-z-]+)[-/]|[-.](?:java|js|rb|cpp|clojure|python|hs|[0-9.]+)$|[0-9.]+$`)}
+	e := &Exclusion{names: map[string]bool{}, cut: regexp.MustCompile(`^(?:lib|ruby|python3?|node|php|rust|haskell|golang-github|elixir|lua)[-/]` +
+		`|[-.](?:java|js|rb|cpp|clojure|python|hs|[0-9.]+)$|[0-9.]+$`)}
 	for _, name := range strings.Fields(excluded) {
 		e.names[name] = true
 	}
@@ -32,9 +33,9 @@ func NewExclusion() *Exclusion {
 // Package reports whether a package of this name is one of the projects, is packaged from
 // one, or is a part of one (tokio-util, serde_json).
 func (e *Exclusion) Package(name string) bool {
-	name = strings.ToLower(name)
+	name = strings.ToLower(strings.TrimPrefix(name, "@"))
 	for range 4 { // ruby-rack-3.1, libcommons-lang3-java
-		if e.names[name] || e.names[path.Base(name)] {
+		if e.names[name] || e.names[path.Base(name)] || e.names[strings.TrimPrefix(name, "lib")] {
 			return true
 		}
 		name = e.cut.ReplaceAllString(name, "")

@@ -36,8 +36,10 @@ func (c *Cache) pin(ctx context.Context, s Source) (Source, error) {
 			return s, err
 		}
 	}
-	if s.Licence, err = c.licence(ctx, s); err != nil {
-		return s, err
+	if s.Licence == "" {
+		if s.Licence, err = c.licence(ctx, s); err != nil {
+			return s, err
+		}
 	}
 	if !Permissive(s.Licence) {
 		return s, fmt.Errorf("licence %q is not permissive", s.Licence)
@@ -138,7 +140,7 @@ func recogniseLicence(text string) string {
 // joined by "or", lets its holder do as they like but for notices.
 func Permissive(licence string) bool {
 	part := regexp.MustCompile(`(?i)^(mit([-/ ].*)?|expat.*|x11.*|bsd.*|[023]-?clause-bsd|apache.*|asl.*|isc.*|zlib.*|boost.*|bsl.*|bsl-1\.0|ncsa|unlicen[sc]e|` +
-		`cc0.*|0bsd|psf.*|python.*|wtfpl.*|postgresql|openssl|curl|ruby|public-domain|php.*|unicode.*|hpnd|libpng|bsd-like|twisted|jinja2|zpl.*|vim|lua|artistic.*)$`)
+		`cc0.*|0bsd|psf.*|python.*|wtfpl.*|postgresql|openssl|curl|ruby|public-domain|php.*|unicode.*|hpnd|libpng|bsd-like|twisted|jinja2|zpl.*|vim|lua|ftl|tcl|artistic.*)$`)
 	licence = strings.NewReplacer("(", " ", ")", " ", ",", " and ").Replace(licence)
 	for _, both := range regexp.MustCompile(`(?i)\band\b|&`).Split(licence, -1) {
 		ok, any := false, false

@@ -54,13 +54,13 @@ func body(l *language, lines []line, start int) (end int) {
 	for end = start; end < len(lines) && end-start < maxBodyLines && size < maxBodyBytes; end++ {
 		n := lines[end]
 		size += len(n.text) + 1
-		if n.kind == blank || n.text == "" {
+		trimmed := strings.TrimSpace(n.text)
+		if trimmed == "" {
 			if l.paragraphs && end+1 < len(lines) && lines[end+1].indent == 0 {
 				break
 			}
 			continue
 		}
-		trimmed := strings.TrimSpace(n.text)
 		switch {
 		case first < 0:
 			if n.kind == code && !attribute(trimmed) {

@@ -71,7 +71,7 @@ func (f *file) docstring(said string, start, end int) {
 // definitions pairs the words of each name with the body that it stands for.
 func (f *file) definitions() {
 	for i, l := range f.lines {
-		if l.kind != code {
+		if !f.begins(i) {
 			continue
 		}
 		name := f.named(l.text)
@@ -86,6 +86,21 @@ func (f *file) definitions() {
 	}
 }
 
+// begins reports whether a body may begin at a line: it is code, and what follows is
+// indented deeper or a brace, or its language has paragraphs. Most lines begin nothing, and
+// patterns are slow.
+func (f *file) begins(i int) bool {
+	if f.lines[i].kind != code {
+		return false
+	}
+	for _, next := range f.lines[i+1 : min(i+4, len(f.lines))] {
+		if next.kind != blank {
+			return f.language.paragraphs || next.indent > f.lines[i].indent || strings.HasPrefix(strings.TrimSpace(next.text), "{")
+		}
+	}
+	return false
+}
+
 // titlePattern finds the title of a test.
 func titlePattern() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:it|test|describe|context|specify|should|scenario|feature|it\.each.*|test\.each.*) ?\(? ?["'` + "`" +
@@ -96,7 +111,7 @@ func titlePattern() *regexp.Regexp {
 // titles pairs the title of each test with its body.
 func (f *file) titles() {
 	for i, l := range f.lines {
-		if l.kind != code {
+		if !f.begins(i) {
 			continue
 		}
 		found := f.title.FindStringSubmatch(strings.TrimSpace(l.text))
