@@ -3,45 +3,36 @@ package tool
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
+	"encoding/binary"
 	"encoding/json"
 	"maps"
+
+	"github.com/freshet/freshet/store/search"
 )
 
-// cursor is the place where an answer stopped. It is bound to the snapshot and the query,
-// so that a page never continues another list.
-type cursor struct {
-	Snapshot uint64 `json:"s"`
-	Query    string `json:"q"`
-	Offset   int    `json:"o"`
-}
-
+// writeCursor makes the place where an answer stopped a word. It is bound to the snapshot
+// and the query, so that a page never continues another list.
 func writeCursor(offset int, snapshot uint64, digest string) string {
-	data, err := json.Marshal(cursor{snapshot, digest, offset})
-	if err != nil {
-		panic(err) // two words and a number
-	}
-	return base64.RawURLEncoding.EncodeToString(data)
+	data := binary.AppendUvarint([]byte{}, snapshot)
+	data = binary.AppendUvarint(data, uint64(offset))
+	return base64.RawURLEncoding.EncodeToString(append(data, digest...))
 }
 
 // readCursor returns the offset of a cursor that was written for this snapshot and digest.
 func (c *call) readCursor(word string, snapshot uint64, digest string) (int, error) {
-	var at cursor
-	data, err := base64.RawURLEncoding.DecodeString(word)
-	if err == nil {
-		err = json.Unmarshal(data, &at)
-	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(word)
+	written, first := binary.Uvarint(data)
+	offset, second := binary.Uvarint(data[max(first, 0):])
 	switch {
-	case err != nil || at.Offset < 0:
-		e := Invalid("cursor", "is not one of ours: repeat the call without it")
-		return 0, c.anew(e)
-	case at.Query != digest:
+	case err != nil || first <= 0 || second <= 0 || offset > search.MaxOffset*MaxLimit:
+		return 0, c.anew(Invalid("cursor", "is not one of ours: repeat the call without it"))
+	case string(data[first+second:]) != digest:
 		return 0, c.anew(Errorf(CodeCursorMismatch, "the cursor belongs to another call: its other arguments must stay as they were"))
-	case at.Snapshot != snapshot:
-		return 0, c.anew(Errorf(CodeCursorExpired, "the cursor belongs to snapshot %d and %d is served now", at.Snapshot, snapshot).
+	case written != snapshot:
+		return 0, c.anew(Errorf(CodeCursorExpired, "the cursor belongs to snapshot %d and %d is served now", written, snapshot).
 			Detail("snapshot", snapshot))
 	}
-	return at.Offset, nil
+	return int(offset), nil
 }
 
 // anew adds the call without its cursor as the next step.
@@ -54,12 +45,12 @@ func (c *call) anew(e *Error) *Error {
 	return e.Next(NextStep{c.tool, again, "starts the list anew"})
 }
 
-// digestOf digests what a list depends on.
+// digestOf is a short digest of what a list depends on.
 func digestOf(parts ...any) string {
 	data, err := json.Marshal(parts)
 	if err != nil {
 		panic(err) // strings, numbers and lists of strings
 	}
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:8])
+	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }

@@ -153,9 +153,6 @@ func arguments(params json.RawMessage) map[string]any {
 // envelope.
 func (c *call) finish(ctx context.Context, name string, err error) *Envelope {
 	c.env.LatencyMs = c.now().Sub(c.started).Milliseconds()
-	if c.tool != "" {
-		c.env.Verbosity = c.shape.Verbosity
-	}
 	if err == nil {
 		err = c.fit()
 	}

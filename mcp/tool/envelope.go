@@ -58,9 +58,7 @@ type Envelope struct {
 	NextSteps []NextStep       `json:"next_steps"`
 	Error     *Error           `json:"error,omitempty"`
 	SessionID string           `json:"session_id,omitempty"`
-	// Verbosity is that of a tool's answer.
-	Verbosity Verbosity `json:"verbosity,omitempty"`
-	LatencyMs int64     `json:"latency_ms"`
+	LatencyMs int64            `json:"latency_ms"`
 
 	Report
 }

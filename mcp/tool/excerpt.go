@@ -59,7 +59,7 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 	d := syntax.Definitions[at]
 	describe(&hit, syntax, at)
 	hit.SymbolKind, hit.Signature = d.Kind, d.Signature
-	if found.Kind == search.HitChunk && !strings.HasSuffix(hit.FQN, " "+d.Name) && hit.FQN != d.Name {
+	if found.Kind == search.HitChunk && !strings.HasSuffix(found.Breadcrumb, " "+d.Name) {
 		hit.FQN = qualifiedName(syntax, at)
 	}
 	return hit, nil

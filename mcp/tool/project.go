@@ -48,7 +48,7 @@ const (
 	standardDependencies = 8
 	standardSentences    = 2
 	// summarySignature is how many characters of a signature the level summary shows.
-	summarySignature = 140
+	summarySignature = 100
 )
 
 // project returns what a verbosity shows of a hit. The level full shows everything.

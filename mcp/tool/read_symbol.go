@@ -74,6 +74,9 @@ func (r *reader) definition(ctx context.Context, found search.Hit) (readItem, er
 	hit := &item.hit
 	hit.Kind, hit.FQN, hit.ID = search.HitSymbol, nameOf(found), hitID(found)
 	hit.SymbolKind, hit.Signature = found.Definition.Kind, found.Definition.Signature
+	if r.tool != "" {
+		hit.FQN = plainName(hit.FQN)
+	}
 	if hit.ContentHash != found.Content {
 		r.moved(&item)
 		return item, nil

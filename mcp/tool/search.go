@@ -267,6 +267,9 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 			return err
 		}
 		hit.Verified = a.states[i] == DiskSame
+		if c.tool != "" {
+			hit.FQN = plainName(hit.FQN)
+		}
 		hits, looked = append(hits, hit), append(looked, i+1)
 	}
 	c.ranked = ranks(a.query.Mode)
@@ -289,6 +292,8 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 	c.consider(a)
 	if len(hits) == 0 {
 		c.explainEmpty(a, p)
+	} else if c.shape.Verbosity == VerbositySummary {
+		c.env.Considered = nil
 	}
 	return nil
 }

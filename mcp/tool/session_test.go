@@ -45,7 +45,7 @@ func TestSeenItemsCollapse(t *testing.T) {
 		if len(e.Results) != 1 {
 			t.Fatalf("%d results, error %v", len(e.Results), e.Error)
 		}
-		if e.Results[0].Seen != (e.Results[0].Content == "") && e.Verbosity != tool.VerbositySummary {
+		if e.Results[0].Seen != (e.Results[0].Content == "") && more["verbosity"] == nil {
 			t.Errorf("seen %v with content %q", e.Results[0].Seen, e.Results[0].Content)
 		}
 		return e.Results[0].Seen, text
