@@ -62,6 +62,9 @@ func (c *call) again(change map[string]any, why string) NextStep {
 // example where one is required, or none.
 func (c *call) corrected(e *Error) NextStep {
 	field, _ := e.Details["field"].(string)
+	if c.tool == ToolRead && field == "path" {
+		field = "targets"
+	}
 	step := c.again(nil, "leaves the wrong argument out")
 	delete(step.Arguments, field)
 	examples := map[string]any{"query": "words to look for", "targets": []string{"path/to/file.go:1-40"}, "path": "path/inside"}

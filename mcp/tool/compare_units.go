@@ -81,7 +81,7 @@ func (m *comparison) unitsOf(ctx context.Context, o *outlines, f store.FileEntry
 	if m.level == LevelChunk {
 		units := make([]unit, 0, len(syntax.Chunks))
 		for _, k := range syntax.Chunks {
-			units = append(units, unit{path, k.Breadcrumb, LevelChunk, k.StartLine, k.EndLine, k.TextHash, k.TextHash})
+			units = append(units, unit{path, plainName(k.Breadcrumb), LevelChunk, k.StartLine, k.EndLine, k.TextHash, k.TextHash})
 		}
 		return units, nil
 	}

@@ -95,6 +95,7 @@ func provocations() []provocation {
 		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"at": 1, "freshness": "strict"}), nil},
 		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"cursor": "x"}), nil},
 		{tool.CodeInvalidArgument, tool.ToolRead, arguments{"targets": []string{}}, nil},
+		{tool.CodeInvalidArgument, tool.ToolRead, read("a\x00b"), nil},
 		{tool.CodeInvalidArgument, tool.ToolRead, read("greet.go").with(arguments{"view": "sideways"}), nil},
 		{tool.CodeInvalidArgument, tool.ToolList, arguments{"view": "sideways"}, nil},
 		{tool.CodeInvalidArgument, tool.ToolList, arguments{"view": "why"}, nil},

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/freshet/freshet/store/search"
@@ -30,7 +31,7 @@ func (r *reader) symbol(ctx context.Context, name string) (readItem, error) {
 		if hit.Definition.Name == name || strings.HasSuffix(name, "."+hit.Definition.Name) {
 			exact = append(exact, hit)
 		}
-		if len(near) < maxNear {
+		if len(near) < maxNear && !slices.Contains(near, hit.Definition.Name) {
 			near = append(near, hit.Definition.Name)
 		}
 	}

@@ -64,20 +64,22 @@ func (c *call) remember(ctx context.Context) error {
 		return Invalid("session_id", fmt.Sprintf("must be 1 to %d letters, digits, dots, dashes and underscores", maxSession))
 	}
 	c.env.SessionID = id
+	c.memory = c.recall(ctx, id)
+	return nil
+}
+
+// recall loads a session, an empty one for a new id, nil when the store cannot say.
+func (c *call) recall(ctx context.Context, id string) *agentSession {
 	kept, err := c.Sessions.Session(ctx, id)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		c.memory = &agentSession{}
-		return nil
-	case err != nil:
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		c.warn("session_unavailable", "the session is left out of account: "+err.Error())
 		return nil
 	}
-	c.memory = &agentSession{}
-	if err := json.Unmarshal(kept.Body, c.memory); err != nil {
-		c.memory = &agentSession{} // of another version
+	var memory agentSession
+	if json.Unmarshal(kept.Body, &memory) != nil {
+		return &agentSession{} // new, or of another version
 	}
-	return nil
+	return &memory
 }
 
 func sessionRune(r rune) bool {

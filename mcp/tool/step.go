@@ -24,10 +24,6 @@ func manageStep(action, codebase, why string) NextStep {
 	return NextStep{ToolManage, map[string]any{"action": action, "codebase": codebase}, why}
 }
 
-func statusStep(codebase, why string) NextStep {
-	return NextStep{ToolList, map[string]any{"codebase": codebase, "view": ListState}, why}
-}
-
 func progressStep(codebase string) NextStep {
 	return NextStep{ToolList, map[string]any{"codebase": codebase, "view": ListProgress, "wait_ms": 10000}, "waits for the progress"}
 }

@@ -58,6 +58,7 @@ func (w *World) Wait(ctx context.Context, operation string, observe func(tool.Op
 		return tool.Operation{}, err
 	}
 	if w.Running != nil {
+		observe(*w.Running)
 		<-ctx.Done()
 		return *w.Running, ctx.Err()
 	}

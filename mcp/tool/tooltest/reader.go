@@ -95,7 +95,12 @@ func (w *World) Syntax(_ context.Context, keys []store.SyntaxKey) (map[store.Syn
 }
 
 // Recipe implements tool.Contents.
-func (w *World) Recipe(context.Context, store.Fingerprint) (store.Recipe, error) {
+func (w *World) Recipe(_ context.Context, fp store.Fingerprint) (store.Recipe, error) {
+	for _, r := range w.Recipes {
+		if r.Fingerprint() == fp {
+			return r, nil
+		}
+	}
 	return store.Recipe{}, nil
 }
 

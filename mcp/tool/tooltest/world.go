@@ -38,6 +38,8 @@ type Knobs struct {
 	NoFingerprint bool
 	// TextOnly seals at the text level.
 	TextOnly bool
+	// Recipes are those of snapshots by their number; the others have an empty one.
+	Recipes map[uint64]store.Recipe
 	// Unparsed has no content parsed.
 	Unparsed bool
 	// Running is an operation that never ends.
@@ -152,6 +154,9 @@ func (w *World) seal(c *codebase, rebuild bool) {
 		Codebase: c.ID, Number: c.Latest + 1, Parent: c.Latest, Fingerprint: "f00dfacef00dface",
 		Root: rootOf(files), Level: store.LevelFull, OpenedAt: Now(), SealedAt: Now(),
 		Files: len(files), Bytes: bytes, Changed: len(files), Ref: "main",
+	}
+	if r, ok := w.Recipes[s.Number]; ok {
+		s.Fingerprint = r.Fingerprint()
 	}
 	if w.NoFingerprint {
 		s.Fingerprint = ""
