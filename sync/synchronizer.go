@@ -59,6 +59,7 @@ type Synchronizer struct {
 	rebuild bool
 	ended   bool
 
+	failure  string   // of the last check that nobody asked for; owned by Run
 	state    state    // owned by Run
 	watching watching // but for its status, owned by Run
 }
@@ -236,13 +237,23 @@ func (s *Synchronizer) serve(ctx context.Context, why cause) {
 		s.mu.Unlock()
 	}
 	if r == nil {
-		if err != nil && ctx.Err() == nil {
-			s.opts.Log.Warn("unasked check failed", "codebase", s.id, "error", err)
-		}
+		s.complain(ctx, err)
 		return
 	}
 	r.observation, r.err = observation, err
 	close(r.done)
+}
+
+// complain logs why a check that nobody asked for failed, once for each reason.
+func (s *Synchronizer) complain(ctx context.Context, err error) {
+	failure := ""
+	if err != nil {
+		failure = err.Error()
+	}
+	if failure != "" && failure != s.failure && ctx.Err() == nil {
+		s.opts.Log.Warn("unasked check failed", "codebase", s.id, "error", err)
+	}
+	s.failure = failure
 }
 
 func (s *Synchronizer) check(ctx context.Context, rebuild, whole bool) (Observation, error) {

@@ -46,7 +46,7 @@ func TestFreshnessIsProvenByTheWatcher(t *testing.T) {
 	if w := watcher(t, s, root); w.State != "live" || w.Watches != 4 {
 		t.Fatalf("the watcher is %+v", w)
 	}
-	for i := range 40 {
+	for i := range 20 {
 		word, path := freshWord(i), fmt.Sprintf("new%d/deep/file.go", i%5)
 		write(t, root, path, "package deep\n\n// "+word+" is here.\n")
 		if paths, state := find(t, s, root, word); paths != path || state != "caught_up" && state != "current" {
