@@ -40,27 +40,20 @@ type frame struct {
 
 var errLineTooLong = errors.New("the line is too long")
 
-// lineTransport connects a server to a pair of streams. After the input ended, answers to
-// what was asked are waited for during grace.
-type lineTransport struct {
-	in    io.Reader
-	out   io.Writer
-	max   int
-	grace time.Duration
-}
-
-// Connect begins to read. The goroutine that reads ends with the input, or with the process
-// where the input is one that cannot be interrupted.
-func (t lineTransport) Connect(context.Context) (mcp.Connection, error) {
+// newLines makes a connection and begins to read. Lines have at most limit bytes. After the
+// input ended, answers to what was asked are waited for during grace. The goroutine that
+// reads ends with the input, or with the process where the input is one that cannot be
+// interrupted.
+func newLines(in io.Reader, out io.Writer, limit int, grace time.Duration) *lines {
 	frames := make(chan frame)
 	c := &lines{
-		frames: frames, grace: t.grace, out: t.out,
+		frames: frames, grace: grace, out: out,
 		pending: map[jsonrpc.ID]bool{}, idle: make(chan struct{}), closed: make(chan struct{}),
 	}
 	go func() {
-		reader := bufio.NewReaderSize(t.in, 64<<10)
+		reader := bufio.NewReaderSize(in, 64<<10)
 		for {
-			data, err := readLine(reader, t.max)
+			data, err := readLine(reader, limit)
 			select {
 			case frames <- frame{data, err}:
 			case <-c.closed:
@@ -71,8 +64,11 @@ func (t lineTransport) Connect(context.Context) (mcp.Connection, error) {
 			}
 		}
 	}()
-	return c, nil
+	return c
 }
+
+// Connect returns the connection: it is its own transport.
+func (c *lines) Connect(context.Context) (mcp.Connection, error) { return c, nil }
 
 // readLine reads a line without its end. Of one that is longer than limit it keeps nothing
 // and reads on to its end. A last line may lack its newline.
@@ -237,7 +233,8 @@ func (c *lines) writeLine(data []byte) error {
 	return err
 }
 
-// Close ends the connection. It does not close the streams, which belong to the caller.
+// Close ends the connection, and with it the calls under way. It does not close the
+// streams, which belong to the caller.
 func (c *lines) Close() error {
 	c.closing.Do(func() { close(c.closed) })
 	return nil

@@ -253,3 +253,25 @@ func (noisy) Call(_ context.Context, _ string, _ any, observe tool.Observer) (*t
 	}
 	return tool.Succeeded(tool.Report{}), nil
 }
+
+// TestStopped ends a server whose client neither hangs up nor cancels.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	caller := newWorldCaller()
+	server := newServer(t, caller, Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	in, toServer := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- server.ServeStdio(ctx, in, io.Discard) }()
+	const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	if _, err := io.WriteString(toServer, hello+"\n"+searchBody("block")+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-caller.blocked
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	<-caller.ended
+	_ = toServer.Close()
+}

@@ -16,12 +16,13 @@ const drainTime = time.Second
 // ctx ends, and returns when no call is under way any more. It writes nothing but lines of
 // the protocol to out.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	session, err := s.sdk.Connect(context.WithoutCancel(ctx), lineTransport{in: in, out: out, max: s.opts.MaxLine, grace: drainTime}, nil)
+	connection := newLines(in, out, s.opts.MaxLine, drainTime)
+	session, err := s.sdk.Connect(context.WithoutCancel(ctx), connection, nil)
 	if err != nil {
 		return fmt.Errorf("serve standard input: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // Wait has the error
-	defer stop()
+	// To close the session instead would wait for the calls under way.
+	defer context.AfterFunc(ctx, func() { _ = connection.Close() })()
 	err = session.Wait()
 	s.calls.Wait()
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
