@@ -21,7 +21,7 @@ const maxSteady = 5
 func (s *Synchronizer) scanSteady(ctx context.Context, whole bool) (scan.Summary, error) {
 	for tries := 1; ; tries++ {
 		summary, err := s.scan(ctx, whole && tries == 1)
-		if err != nil || summary.Vanished == 0 || tries == maxSteady {
+		if err != nil || (summary.Vanished == 0 && !s.watching.again) || tries == maxSteady {
 			return summary, err
 		}
 	}

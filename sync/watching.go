@@ -94,6 +94,7 @@ type watching struct {
 	watcher *watch.Watcher
 	ended   func() // stops the watcher and waits for its end
 	live    bool
+	again   bool // the last scan does not prove anything yet
 	retryAt time.Time
 	broken  int // times in a row
 	took    time.Duration
@@ -142,6 +143,7 @@ type pass struct {
 // begin says what the next scan must look at.
 func (w *watching) begin(ctx context.Context, root string, whole bool) pass {
 	p := pass{whole: whole, began: w.now()}
+	w.again = false
 	if w.watcher == nil && !w.start(ctx, root) {
 		return p
 	}
@@ -175,6 +177,10 @@ func (w *watching) end(p pass, result *scan.Result) {
 	w.watcher.Forget(left(result)...)
 	for _, kept := range result.Kept {
 		w.watcher.Doubt(kept.Path)
+	}
+	for _, name := range w.watcher.Siblings(result.Index) {
+		w.watcher.Doubt(name)
+		w.again = true
 	}
 	switch {
 	case !w.live:

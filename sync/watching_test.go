@@ -190,6 +190,15 @@ func TestHardLinksAreLookedAtEachTime(t *testing.T) {
 	r.must(os.Remove(outside))
 	r.must(os.Remove(r.path("y.go")))
 	r.same("one name left")
+	for i := range 3 {
+		r.must(os.Link(r.path("a/x.go"), r.path("z.go")))
+		r.must(os.WriteFile(r.path("z.go"), fmt.Appendf(nil, "package z // %d\n", i), 0o600))
+		r.same("a name made in the tree and written by at once")
+		r.must(os.WriteFile(r.path("z.go"), fmt.Appendf(nil, "package w // %d\n", i), 0o600))
+		r.same("a write by that name")
+		r.must(os.Remove(r.path("z.go")))
+		r.same("the name removed")
+	}
 	if seen := r.check(); seen.Summary.Stated > 0 {
 		t.Fatalf("a file with one name is still looked at: %+v", seen.Summary)
 	}
@@ -201,7 +210,7 @@ func TestModesAndTimes(t *testing.T) {
 	r.write("a/x.go", "package x\n")
 	r.live()
 	r.same("at first")
-	for _, mode := range []os.FileMode{0o600, 0o000, 0o755} {
+	for _, mode := range []os.FileMode{0o600, 0o400, 0o755} {
 		r.must(os.Chmod(r.path("a/x.go"), mode))
 		r.same("mode of a file " + mode.String())
 		r.must(os.Chmod(r.path("a"), mode|0o500))

@@ -91,10 +91,7 @@ func (w *Watcher) Prove() (scan.Dirty, error) {
 	if mountsChanged(w.mounts) {
 		w.dirty.All()
 	}
-	for path := range w.linked {
-		w.dirty.Look(path)
-	}
-	clear(w.linked)
+	w.links.look(&w.dirty)
 	dirty := w.dirty
 	w.dirty = scan.Dirty{}
 	return dirty, nil
@@ -136,11 +133,4 @@ func (w *Watcher) Doubt(paths ...string) {
 	for _, path := range paths {
 		w.dirty.Name(path)
 	}
-}
-
-// Linked notes a file that may be written through another name: it is looked at each time.
-func (w *Watcher) Linked(path string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.linked[path] = struct{}{}
 }

@@ -57,7 +57,7 @@ type Watcher struct {
 	closed bool
 	table  table
 	dirty  scan.Dirty
-	linked map[string]struct{}
+	links  links
 	buf    []byte
 }
 
@@ -83,7 +83,7 @@ func Open(root string, opts Options) (*Watcher, error) {
 	w := &Watcher{
 		changed: make(chan struct{}, 1), file: os.NewFile(uintptr(fd), "inotify"), fd: fd,
 		device: st.Dev, mounts: openMounts(), max: opts.MaxWatches,
-		table: newTable(), linked: map[string]struct{}{}, buf: make([]byte, 64<<10),
+		table: newTable(), links: newLinks(), buf: make([]byte, 64<<10),
 	}
 	if err := w.cookies.open(fd, opts.Dir); err != nil {
 		return nil, errors.Join(err, w.Close())
