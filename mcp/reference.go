@@ -39,11 +39,31 @@ func Reference() (string, error) {
 			fmt.Fprintf(&b, "| `%s` | %s%s | %s |\n", name, typeName(property), needed, cell(property.Description))
 		}
 	}
+	writeAnswers(&b)
 	fmt.Fprintf(&b, "\n## Instructions\n\nWhat the server tells a client when it connects:\n\n")
 	for line := range strings.Lines(Instructions()) {
 		b.WriteString(strings.TrimRight("> "+line, " \n") + "\n")
 	}
 	return b.String(), nil
+}
+
+// writeAnswers documents what the tools have in common: the members of an item by
+// verbosity, and the codes of errors.
+func writeAnswers(b *strings.Builder) {
+	b.WriteString("\n## Answers\n\nA verbosity shows of each item what stands at it or before it in this table. " +
+		"The items and their order are the same at each.\n\n| member | from verbosity | meaning |\n|---|---|---|\n")
+	for _, field := range tool.HitFields() {
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", field.Name, field.Since, cell(field.Meaning))
+	}
+	b.WriteString("\nAn error has one of the codes")
+	for i, code := range tool.Codes() {
+		separator := ","
+		if i == 0 {
+			separator = ""
+		}
+		fmt.Fprintf(b, "%s `%s`", separator, code)
+	}
+	b.WriteString("; its next steps name a tool with its arguments.\n")
 }
 
 // argumentNames are the members of a schema in the order in which they are declared.
