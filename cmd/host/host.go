@@ -161,9 +161,13 @@ func (h *Host) start(ctx context.Context) error {
 	return nil
 }
 
-// dispatch answers one call.
+// dispatch answers one call. An error of our own is logged under the id that it carries.
 func (h *Host) dispatch(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
-	return tool.Dispatch(ctx, &h.backend, verb, params, observe)
+	envelope := tool.Dispatch(ctx, &h.backend, verb, params, observe)
+	if e := envelope.Error; e != nil && e.Code == tool.CodeInternal {
+		h.opts.Log.Error("internal error", "verb", verb, "trace", e.Details["trace_id"], "error", e.Message)
+	}
+	return envelope
 }
 
 // sealed is told of every seal.

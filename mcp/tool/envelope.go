@@ -114,6 +114,7 @@ type Freshness struct {
 	PendingCount int                 `json:"pending_count"`
 	Files        int                 `json:"files"`
 	Parked       int                 `json:"parked"`
+	Ignored      int                 `json:"ignored,omitempty"`
 	Reason       string              `json:"reason,omitempty"`
 	Requires     []store.FieldChange `json:"requires,omitempty"`
 }

@@ -95,7 +95,7 @@ func freshnessOf(r Reading) Freshness {
 		State: v.State, Token: tokenOf(v.Token), Snapshot: v.Snapshot, Sequence: v.Sequence,
 		Fingerprint: v.Fingerprint, CheckMs: v.CheckTook.Milliseconds(),
 		PendingPaths: quoted(v.Pending), PendingCount: v.PendingCount,
-		Parked: v.Parked, Reason: v.Reason, Requires: v.Requires,
+		Parked: v.Parked, Ignored: v.Ignored, Reason: v.Reason, Requires: v.Requires,
 	}
 	if f.State == "" {
 		f.State = search.Unknown

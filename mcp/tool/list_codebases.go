@@ -131,8 +131,12 @@ func (c *call) progress(ctx context.Context, b store.Codebase, p listParams) err
 		c.env.NextSteps = append(c.env.NextSteps, progressStep(string(b.ID)))
 		return nil
 	}
-	summary := last.Summary()
-	c.env.Summary = &summary
+	if last.Kind == OperationRepair && last.Phase == PhaseDone {
+		c.warn("repair_ended", "the index was compared with a clean rebuild of the tree; what differed was made anew")
+	} else {
+		summary := last.Summary()
+		c.env.Summary = &summary
+	}
 	if last.Phase == PhaseFailed {
 		c.env.State = StateIndexFailed
 		c.env.NextSteps = append(c.env.NextSteps, manageStep(ActionSync, string(b.ID), "tries again; what was done is not done twice"))

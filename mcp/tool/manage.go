@@ -122,6 +122,9 @@ func (c *call) cancel(ctx context.Context, p ManageParams) error {
 	if err != nil {
 		return err
 	}
+	if _, err := c.check(ctx, b, CheckOptions{Mode: ModeEventual}); err != nil {
+		return err
+	}
 	if operation.ID == "" {
 		c.warn("nothing_to_cancel", "no operation runs on "+b.Name)
 		return nil
@@ -139,6 +142,9 @@ func (c *call) clear(ctx context.Context, p ClearParams) error {
 		return err
 	}
 	if confirm := c.confirmation(b); p.Confirm != confirm {
+		if _, err := c.check(ctx, b, CheckOptions{Mode: ModeEventual}); err != nil {
+			c.warn(string(AsError(err).Code), AsError(err).Message) // an index that cannot be read can be cleared
+		}
 		facts, err := c.Inspector.Inspect(ctx, b.ID)
 		if err != nil {
 			return err

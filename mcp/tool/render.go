@@ -68,6 +68,9 @@ func VerdictLine(f Freshness) string {
 	if f.Parked > 0 {
 		parts = append(parts, grouped(f.Parked)+" parked")
 	}
+	if f.Ignored > 0 {
+		parts = append(parts, grouped(f.Ignored)+" ignored")
+	}
 	if len(f.Requires) > 0 {
 		parts = append(parts, "requires reindex: "+fieldList(f.Requires))
 	}

@@ -88,7 +88,11 @@ func writeAgentVerdict(b *strings.Builder, e *Envelope) {
 		fmt.Fprintf(b, "\ntoken: %s\n", f.Token)
 	}
 	if o := e.Operation; o != nil {
-		fmt.Fprintf(b, "operation: %s %s, %s, %d %%, %s\n", o.Kind, o.ID, o.Phase, int(100*o.Fraction()), o.Counts)
+		fmt.Fprintf(b, "operation: %s %s, %s, %d %%", o.Kind, o.ID, o.Phase, int(100*o.Fraction()))
+		if counts := o.Counts.String(); counts != "" {
+			b.WriteString(", " + counts)
+		}
+		b.WriteString("\n")
 		for _, reason := range o.Errors {
 			fmt.Fprintf(b, "operation error: %s\n", oneLine(reason))
 		}
