@@ -21,7 +21,8 @@ type record struct {
 	Freshness string    `json:"freshness"`
 	Snapshot  uint64    `json:"snapshot"`
 	Results   int       `json:"results"`
-	// Excluded counts the files that the ignore rules keep out of what was searched.
+	// Excluded counts the paths that the ignore rules keep out of what was searched; an
+	// ignored directory counts once.
 	Excluded  int       `json:"excluded"`
 	Tokens    int       `json:"tokens"`
 	Truncated bool      `json:"truncated"`
@@ -34,7 +35,7 @@ type record struct {
 func (s *Server) report(req *mcp.CallToolRequest, e *tool.Envelope, text string, took time.Duration) {
 	line := record{
 		Time: s.opts.Now().UTC(), Tool: req.Params.Name, LatencyMs: float64(took.Microseconds()) / 1000,
-		CheckMs: e.Freshness.CheckMs, Freshness: string(e.Freshness.State), Snapshot: e.Freshness.Snapshot,
+		CheckMs: e.Freshness.CheckMs, Excluded: e.Freshness.Ignored, Freshness: string(e.Freshness.State), Snapshot: e.Freshness.Snapshot,
 		Results: e.ReturnedCount, Tokens: (len(text) + 3) / 4, Truncated: e.Truncated,
 	}
 	if e.Error != nil {

@@ -40,6 +40,7 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 		return c.reading(ctx, id, verdict)
 	}
 	verdict.CheckTook = c.opts.Now().Sub(started)
+	verdict.Ignored = seen.Summary.LeftOut[store.LeftOutIgnored]
 	if verdict.State, err = c.catchUp(ctx, id, seen, o); err != nil {
 		return tool.Reading{}, err
 	}

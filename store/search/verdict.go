@@ -40,6 +40,9 @@ type Verdict struct {
 	PendingCount int
 	// Parked counts files of the snapshot that could not be processed.
 	Parked int
+	// Ignored counts the paths that the ignore rules keep out of the tree, as the check met
+	// them: an ignored directory counts once.
+	Ignored int
 	// Reason explains behind and unknown.
 	Reason string
 	// Requires lists the recipe fields that differ when the snapshot is of another recipe.
