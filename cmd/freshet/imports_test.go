@@ -69,7 +69,7 @@ func owners() map[string][]string {
 		"github.com/klauspost/compress":          {"store", "pipeline/bus/natsbus"},
 		"github.com/go-enry/go-enry":             {"sync/scan", "store/search"},
 		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding", "pipeline/bus/natsbus", "cmd/train"},
-		"golang.org/x/sys":                       {"sync/scan", "sync/watch", "store", "pipeline/chunk", "cmd/host"},
+		"golang.org/x/sys":                       {"sync", "store", "pipeline/chunk", "cmd/host"},
 		"golang.org/x/sync":                      {"sync", "store", "pipeline", "cmd"},
 	}
 }
