@@ -84,6 +84,8 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
+		case long && errors.Is(err, io.EOF):
+			return nil, errLineTooLong
 		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
 			return nil, err
 		case long:
