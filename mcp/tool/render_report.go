@@ -121,7 +121,9 @@ func writeStatus(b *strings.Builder, s CodebaseStatus) {
 		s.Lag.Chunk, s.Lag.Embed, s.Lag.Outbox, plural(int(s.Lag.Log), "message"))
 	fmt.Fprintf(b, "  log: incarnation %s, sequences %d to %d, %s\n", s.Log.Incarnation,
 		s.Log.First, s.Log.Last, plural(s.Log.DeadLetters, "dead letter"))
-	fmt.Fprintf(b, "  watcher: %s\n", s.Watch.line())
+	if line := s.Watch.line(); line != "" {
+		fmt.Fprintf(b, "  watcher: %s\n", line)
+	}
 	if s.Degraded != "" {
 		fmt.Fprintf(b, "  degraded: %s\n", oneLine(s.Degraded))
 	}
