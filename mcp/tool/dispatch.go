@@ -119,9 +119,11 @@ type call struct {
 	page   *page          // the list that may be cut, nil when there is none
 	repeat map[string]any // the arguments of the tool, to be repeated in a next step
 
-	memory  *agentSession        // nil without a session
-	shown   map[string]shownItem // the hits of this answer by id, as the session keeps them
-	ranked  bool                 // the hits of this answer are ordered by score
+	memory *agentSession        // nil without a session
+	shown  map[string]shownItem // the hits of this answer by id, as the session keeps them
+	scores map[string]float64   // the scores of those hits, lifted by recent work
+	ranked bool                 // the hits of this answer are ordered by score
+
 	observe Observer
 	now     func() time.Time
 	started time.Time

@@ -4,6 +4,13 @@
 // an agent see the same thing.
 //
 // The package speaks no protocol and opens no file. What it needs it declares as small
-// interfaces, gathered in Backend; cmd/host fills them. Use Dispatch to call a verb by its
-// name with JSON parameters, and Markdown to render the envelope for people.
+// interfaces, gathered in Backend; cmd/host fills them. Use Dispatch to call a verb or a
+// tool by its name with JSON parameters, Render to write the answer of a tool as it is
+// sent, and Markdown to write that of a verb for people. Tools describes the tools; the
+// structs of their parameters are the only source of their schemas.
+//
+// A handler fills an envelope with everything that it found. Only then is the answer of a
+// tool made: its items are projected to the verbosity (HitFields), cut to whole items that
+// fit the budget, counted on the text that is sent, and last, in a session, what was shown
+// before is collapsed. So the items of an answer depend on none of these but the budget.
 package tool

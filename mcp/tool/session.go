@@ -119,7 +119,7 @@ func (c *call) mark(hits []Hit) {
 	if c.memory == nil {
 		return
 	}
-	c.shown = map[string]shownItem{}
+	c.shown, c.scores = map[string]shownItem{}, map[string]float64{}
 	seen := 0
 	for i := range hits {
 		h := &hits[i]
@@ -132,6 +132,7 @@ func (c *call) mark(hits []Hit) {
 		}
 		boost := c.memory.near(h.FilePath) * h.SimilarityScore
 		h.SimilarityScore += boost
+		c.scores[h.ID] = h.SimilarityScore
 		if boost > 0 && h.Explain != nil {
 			explain := *h.Explain
 			explain.Boosts = map[string]float64{"session": boost}
@@ -189,14 +190,15 @@ func (c *call) collapse() {
 		}
 	}
 	if c.ranked {
-		slices.SortStableFunc(hits, compareHits)
+		slices.SortStableFunc(hits, c.compareHits)
 	}
 	c.env.Results = hits
 }
 
-// compareHits is the order of an answer: score, path, line, id.
-func compareHits(a, b Hit) int {
-	return cmp.Or(cmp.Compare(b.SimilarityScore, a.SimilarityScore), strings.Compare(a.FilePath, b.FilePath),
+// compareHits is the order of an answer: score, path, line, id. A summary does not show the
+// score.
+func (c *call) compareHits(a, b Hit) int {
+	return cmp.Or(cmp.Compare(c.scores[b.ID], c.scores[a.ID]), strings.Compare(a.FilePath, b.FilePath),
 		cmp.Compare(a.StartLine, b.StartLine), strings.Compare(a.ID, b.ID))
 }
 

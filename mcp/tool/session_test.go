@@ -161,3 +161,23 @@ func TestRecentWorkLiftsALittle(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionOrdersEachVerbosityAlike: what recent work lifts stands in the same order at
+// each verbosity.
+func TestSessionOrdersEachVerbosityAlike(t *testing.T) {
+	t.Parallel()
+	w := library(t)
+	use(t, w, tool.ToolRead, arguments{"targets": []string{"log/flush.go:1-2"}, "session_id": "s"})
+	var first []string
+	for i, verbosity := range tool.Verbosities() {
+		e, _ := use(t, w, tool.ToolSearch, arguments{
+			"query": "entries limit", "limit": 12, "verbosity": verbosity, "session_id": "s", "max_response_tokens": 25_000,
+		})
+		if i == 0 {
+			first = ids(e)
+		}
+		if diff := cmp.Diff(first, ids(e)); diff != "" || e.Results[0].FilePath != "log/flush.go" {
+			t.Errorf("%s begins with %s (-summary +it):\n%s", verbosity, e.Results[0].FilePath, diff)
+		}
+	}
+}
