@@ -135,8 +135,8 @@ func lengths(s *segment.Segment) []uint32 {
 		path := PathWeight * s.PathTokens(file)
 		first, end := s.FileChunks(file)
 		for chunk := first; chunk < end; chunk++ {
-			body, names := s.ChunkTokens(chunk)
-			out[chunk] = uint32(body + path + NameWeight*names)
+			body, _ := s.ChunkTokens(chunk)
+			out[chunk] = uint32(body + path)
 		}
 	}
 	return out

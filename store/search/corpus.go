@@ -57,8 +57,8 @@ func newCorpus(view store.View, segments []*opened) *corpus {
 		c.parts = append(c.parts, part{opened: s, fileBase: c.files, chunkBase: c.chunks})
 		c.files += s.Files()
 		c.chunks += s.Chunks()
-		body, path, names := s.Tokens()
-		c.length += body + PathWeight*path + NameWeight*names
+		body, path, _ := s.Tokens()
+		c.length += body + PathWeight*path
 	}
 	c.liveFiles, c.liveChunks = full(c.files), full(c.chunks)
 	for i, ref := range view.Segments {

@@ -30,6 +30,8 @@ type Options struct {
 	RegexDeadline time.Duration
 	// Now is the clock of that deadline, nil means time.Now.
 	Now func() time.Time
+	// Ranking weighs the signals, nil means DefaultRanking.
+	Ranking *Ranking
 }
 
 // Engine answers queries from sealed snapshots. It may be used from several goroutines.
@@ -37,6 +39,7 @@ type Engine struct {
 	source   Source
 	embedder QueryEmbedder
 	options  Options
+	ranking  Ranking
 	cache    *cache
 	scratch  sync.Pool // of *scratch
 }
@@ -55,8 +58,12 @@ func New(source Source, embedder QueryEmbedder, options Options) *Engine {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
+	ranking := DefaultRanking()
+	if options.Ranking != nil {
+		ranking = *options.Ranking
+	}
 	return &Engine{
-		source: source, embedder: embedder, options: options,
+		source: source, embedder: embedder, options: options, ranking: ranking,
 		cache:   &cache{source: source, idle: options.IdleSegments, open: map[store.SegmentID]*opened{}},
 		scratch: sync.Pool{New: func() any { return new(scratch) }},
 	}

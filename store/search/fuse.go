@@ -14,7 +14,7 @@ type candidate struct {
 	local        int // ordinal in the segment
 	bm25, cosine float64
 	hasVector    bool
-	defines      bool // a symbol that the query names
+	defines      definedness
 	base, score  float64
 	boosts       boosts
 }
@@ -35,13 +35,13 @@ func (r *run) chunks(ctx context.Context) error {
 	r.result.VectorsUsed = vector != nil
 	var text *texter
 	if r.query.Mode != ModeSemantic || vector == nil {
-		text = scoreText(r.scratch, r.corpus, r.words)
+		text = scoreText(r.scratch, r.corpus, r.words, r.ranking.Inflect)
 		r.result.Considered.UnknownTerms = text.unknown
 	}
 	candidates, complete := r.propose(text, vector)
 	r.score(candidates, text, vector)
 	rank(candidates)
-	addFileBoost(candidates)
+	addFileBoost(candidates, r.ranking.File)
 	rank(candidates)
 	hits := r.join(candidates)
 	return page(r, hits, complete, func(h joined) (Hit, error) { return r.chunkHit(ctx, h, candidates, text) })
@@ -101,8 +101,8 @@ func (r *run) propose(text *texter, vector *vectorQuery) (candidates []candidate
 		for _, chunk := range best {
 			add(chunk, 1)
 		}
-		for _, chunk := range r.defining() {
-			add(chunk, 2)
+		for chunk, how := range r.defining() {
+			add(chunk, uint32(how)<<1)
 		}
 	}
 	candidates = make([]candidate, len(chunks))
@@ -110,7 +110,7 @@ func (r *run) propose(text *texter, vector *vectorQuery) (candidates []candidate
 		p := c.chunkPart(int(chunk))
 		local := int(chunk) - p.chunkBase
 		candidates[i] = candidate{chunk: int(chunk), part: p, local: local, file: p.fileBase + p.ChunkFile(local),
-			bm25: r.scratch.scores[chunk], defines: r.scratch.counts[chunk]&2 != 0}
+			bm25: r.scratch.scores[chunk], defines: definedness(r.scratch.counts[chunk] >> 1)}
 		r.scratch.counts[chunk] = 0
 		if vector != nil {
 			candidates[i].cosine, candidates[i].hasVector = vector.cosine(p, local)
@@ -190,7 +190,7 @@ func (r *run) score(candidates []candidate, text *texter, vector *vectorQuery) {
 	best := 0.0
 	for i := range candidates {
 		c := &candidates[i]
-		c.base = base(c, bestText, bestCosine, text != nil, vector != nil)
+		c.base = r.ranking.base(c, bestText, bestCosine, text != nil, vector != nil)
 		best = max(best, c.base)
 	}
 	b := r.booster(text)
@@ -205,7 +205,7 @@ func (r *run) score(candidates []candidate, text *texter, vector *vectorQuery) {
 // base is the weighted sum of the two scores relative to the best ones. A chunk without a
 // vector is judged by its words alone, so that a file that waits for its vectors is not
 // ranked below all others.
-func base(c *candidate, bestText, bestCosine float64, text, vector bool) float64 {
+func (w Ranking) base(c *candidate, bestText, bestCosine float64, text, vector bool) float64 {
 	words, nearness := 0.0, 0.0
 	if bestText > 0 {
 		words = c.bm25 / bestText
@@ -219,7 +219,7 @@ func base(c *candidate, bestText, bestCosine float64, text, vector bool) float64
 	case !text:
 		return nearness
 	}
-	return float64(vectorShare*nearness) + float64(textShare*words)
+	return float64(w.Vector*nearness) + float64((1-w.Vector)*words)
 }
 
 // rank sorts candidates by score, path, line and place in the file.
@@ -243,7 +243,7 @@ func comparePlace(a, b *candidate) int {
 }
 
 // addFileBoost adds to the best chunk of each file for the file's next ones among the top.
-func addFileBoost(ranked []candidate) {
+func addFileBoost(ranked []candidate, weight float64) {
 	type file struct {
 		best, seen int
 	}
@@ -259,7 +259,7 @@ func addFileBoost(ranked []candidate) {
 		}
 		if f.seen <= fileNext {
 			f.seen++
-			ranked[f.best].boosts.file += float64(fileBoost*scores[i]) / float64(f.seen)
+			ranked[f.best].boosts.file += float64(weight*scores[i]) / float64(f.seen)
 		}
 	}
 	for _, f := range files {

@@ -21,12 +21,12 @@ import (
 
 const dimension = 66
 
-var vocabulary = []string{"push", "batch", "logEntry", "HTTPServer", "server_close", "retry", "err", "close", "test", "x9"}
+var vocabulary = []string{"push", "pushing", "batch", "batches", "logEntry", "LogEntry", "HTTPServer", "server_close", "retry", "err", "close", "test", "x9"}
 
 // drawFile makes a file of a few chunks with definitions and vectors.
 func drawFile(t *rapid.T, path string) segment.File {
 	word := rapid.SampledFrom(vocabulary)
-	f := segment.File{Entry: store.FileEntry{Path: path, Language: rapid.SampledFrom([]string{"Go", "C", ""}).Draw(t, "language"),
+	f := segment.File{Entry: store.FileEntry{Path: path, Language: rapid.SampledFrom([]string{"Go", "C", "", "JSON"}).Draw(t, "language"),
 		Flags: rapid.SampledFrom([]store.FileFlags{0, 0, 0, store.FlagTest, store.FlagDocs, store.FlagVendored}).Draw(t, "flags")},
 		Vectors: map[merkle.Hash]store.Vector{}}
 	if rapid.Bool().Draw(t, "path vector") {
@@ -119,7 +119,7 @@ func TestEngineEqualsReference(t *testing.T) {
 		for i := range rapid.IntRange(0, 8).Draw(t, "files") {
 			folder := rapid.SampledFrom([]string{"", "dir0/", "dir1/", "dir2/examples/"}).Draw(t, "folder")
 			name := rapid.SampledFrom(vocabulary).Draw(t, "file")
-			live = append(live, drawFile(t, fmt.Sprintf("%s%s%d%s", folder, name, i, rapid.SampledFrom([]string{".go", ".c"}).Draw(t, "ext"))))
+			live = append(live, drawFile(t, fmt.Sprintf("%s%s%d%s", folder, name, i, rapid.SampledFrom([]string{".go", ".c", ".h"}).Draw(t, "ext"))))
 		}
 		corpus := reference.Corpus{Files: live, Vector: drawUnit(t), Oversample: rapid.SampledFrom([]int{2, 5, 1000}).Draw(t, "oversample")}
 		query := embedder{vector: corpus.Vector}

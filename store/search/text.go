@@ -49,17 +49,23 @@ type texter struct {
 	*scratch
 	corpus  *corpus
 	words   []string
-	idf     []float64 // by word
+	forms   [][]string // by word, itself among them
+	idf     []float64  // by word
 	unknown []string
 	allIDF  float64
 }
 
 // scoreText fills the scores of every live chunk.
-func scoreText(s *scratch, c *corpus, query lexical.Query) *texter {
+func scoreText(s *scratch, c *corpus, query lexical.Query, inflect bool) *texter {
 	t := &texter{scratch: s, corpus: c, words: query.Words[:min(len(query.Words), MaxWords)]}
 	average := c.average()
 	for i, word := range t.words {
-		df := t.count(i, word)
+		forms := []string{word}
+		if inflect {
+			forms = append(forms, lexical.Inflections(word)...)
+		}
+		t.forms = append(t.forms, forms)
+		df := t.count(i)
 		weight := idf(c.liveCount, df)
 		t.idf = append(t.idf, weight)
 		t.allIDF += weight
@@ -71,30 +77,13 @@ func scoreText(s *scratch, c *corpus, query lexical.Query) *texter {
 	return t
 }
 
-// count fills the weighted frequencies of a word and returns how many live chunks have it.
-func (t *texter) count(i int, word string) (df int) {
+// count fills the weighted frequencies of a word in all its forms and returns how many
+// live chunks have it.
+func (t *texter) count(i int) (df int) {
 	t.ends = t.ends[:0]
-	for _, p := range t.corpus.parts {
-		term := p.Lookup(word)
-		base := uint32(p.chunkBase)
-		for chunk, n, ok := term.Body.Next(); ok; chunk, n, ok = term.Body.Next() {
-			t.touch(base+chunk, n)
-		}
-		for file, n, ok := term.Path.Next(); ok; file, n, ok = term.Path.Next() {
-			at := p.fileBase + int(file)
-			if t.scratch.words[at] == 0 {
-				t.named = append(t.named, uint32(at))
-			}
-			t.scratch.words[at] |= 1 << i
-			first, end := p.FileChunks(int(file))
-			for chunk := first; chunk < end; chunk++ {
-				t.touch(base+uint32(chunk), PathWeight*n)
-			}
-		}
-		if NameWeight > 0 {
-			for definition, n, ok := term.Names.Next(); ok; definition, n, ok = term.Names.Next() {
-				t.touch(base+uint32(p.DefinitionChunk(int(definition))), NameWeight*n)
-			}
+	for at := range t.corpus.parts {
+		for _, form := range t.forms[i] {
+			t.countForm(i, &t.corpus.parts[at], form)
 		}
 		t.ends = append(t.ends, len(t.touched))
 	}
@@ -104,6 +93,25 @@ func (t *texter) count(i int, word string) (df int) {
 		}
 	}
 	return df
+}
+
+func (t *texter) countForm(i int, p *part, form string) {
+	term := p.Lookup(form)
+	base := uint32(p.chunkBase)
+	for chunk, n, ok := term.Body.Next(); ok; chunk, n, ok = term.Body.Next() {
+		t.touch(base+chunk, n)
+	}
+	for file, n, ok := term.Path.Next(); ok; file, n, ok = term.Path.Next() {
+		at := p.fileBase + int(file)
+		if t.scratch.words[at] == 0 {
+			t.named = append(t.named, uint32(at))
+		}
+		t.scratch.words[at] |= 1 << i
+		first, end := p.FileChunks(int(file))
+		for chunk := first; chunk < end; chunk++ {
+			t.touch(base+uint32(chunk), PathWeight*n)
+		}
+	}
 }
 
 func (t *texter) touch(chunk, n uint32) {
@@ -151,7 +159,7 @@ func (t *texter) explain(chunk int) map[string]float64 {
 	out := map[string]float64{}
 	average, p := t.corpus.average(), t.corpus.chunkPart(chunk)
 	for i, word := range t.words {
-		t.count(i, word)
+		t.count(i)
 		if n := t.counts[chunk]; n > 0 {
 			out[word] = bm25(t.idf[i], n, p.lengths[chunk-p.chunkBase], average)
 		}

@@ -2,29 +2,57 @@ package search
 
 import "math"
 
-// The weights of BM25: words of a path and of the names that a chunk defines count several
-// times, in frequencies and in lengths alike.
+// The weights of BM25: words of a path count several times, in frequencies and in lengths
+// alike.
 const (
 	PathWeight = 3
-	NameWeight = 0
 	saturation = 1.2  // k1
 	lengthBias = 0.75 // b
 )
 
-// The weights of the fusion, tuned on the development half of the evaluation. m is the
-// largest base of the query.
-const (
-	vectorShare = 0.6
-	textShare   = 0.4
-	stemBoost   = 0.2 // x m x the share of the file's stem that the query names
-	symbolBoost = 0.3 // x m when the chunk defines a symbol that the query names
-	pathBoost   = 0.2 // x m x the share of the query, by idf, that the path holds
-	fileBoost   = 0.3 // x the sum of score/rank of the next chunks of the file
-	fileNext    = 4   // how many of them
-	fileTop     = 60  // among so many of all chunks
+// Ranking is the weights by which signals become a score. Boosts are shares of the largest
+// base of the query; penalties are factors. A boost of 0 and a penalty of 1 switch a signal
+// off.
+type Ranking struct {
+	// Vector is the share of the vectors in the base; the rest is that of the words.
+	Vector float64
+	// Inflect counts a word of the query in all its forms (lexical.Inflections).
+	Inflect bool
+	// Stem is multiplied by the share of the file's stem that the query names, Path by the
+	// share of the query, by idf, that the path holds.
+	Stem, Path float64
+	// Symbol is for a chunk that defines a symbol which the query names: half of it when
+	// the name differs in its case, half as much again for a type, and twice of it when the
+	// query is nothing but a name.
+	Symbol float64
+	// File is multiplied by the sum of score/rank of the next good chunks of the file.
+	File float64
+	// Test is for test files, Aside for documents, examples, legacy, vendored and generated
+	// files, data, and declarations without bodies, each unless the query asks for them.
+	Test, Aside float64
+}
 
-	testPenalty  = 0.5
-	asidePenalty = 0.6 // documents, examples, legacy, vendored and generated files
+// DefaultRanking is what an engine uses. The weights were tuned on the development half of
+// the evaluation, and kept round.
+func DefaultRanking() Ranking {
+	return Ranking{
+		Vector: 0.5, Inflect: true,
+		Stem: 0.25, Path: 0.2, Symbol: 0.3, File: 0.4,
+		Test: 0.5, Aside: 0.6,
+	}
+}
+
+// The sum over the next chunks of a file.
+const (
+	fileNext = 4  // how many of them
+	fileTop  = 60 // among so many of all chunks
+)
+
+// The shares of Ranking.Symbol.
+const (
+	otherCase = 0.5
+	typeShare = 1.5
+	lookUp    = 2
 )
 
 // The joining of adjacent chunks into one hit.

@@ -50,8 +50,12 @@ func scoreText(all []*chunk, words []string) (map[string]float64, []string) {
 	var unknown []string
 	for _, word := range words {
 		df := 0
+		frequency := map[*chunk]int{}
 		for _, ch := range all {
-			if ch.counts[word] > 0 {
+			for _, form := range append(lexical.Inflections(word), word) {
+				frequency[ch] += ch.counts[form]
+			}
+			if frequency[ch] > 0 {
 				df++
 			}
 		}
@@ -61,7 +65,7 @@ func scoreText(all []*chunk, words []string) (map[string]float64, []string) {
 		idf := math.Log(1 + (float64(len(all)-df)+0.5)/(float64(df)+0.5))
 		weights[word] = idf
 		for _, ch := range all {
-			if tf := float64(ch.counts[word]); tf > 0 {
+			if tf := float64(frequency[ch]); tf > 0 {
 				ch.bm25 += float64(idf*float64(tf*2.2)) / (tf + float64(1.2*(0.25+float64(0.75*float64(ch.length)/average))))
 			}
 		}
@@ -136,23 +140,34 @@ func defining(passing []*chunk, query lexical.Query) (out []*chunk) {
 		if len(name) < 3 || sentence && name == lowered && !lexical.LooksLikeSymbol(name) {
 			continue // a small word in a sentence is just a word
 		}
-		var found []*chunk
+		found := map[*chunk]float64{}
 		for _, ch := range passing {
 			for _, d := range ch.file.Syntax.Definitions {
 				if strings.ToLower(d.Name) == lowered && chunkOf(ch.file, d) == ch.index {
-					found = append(found, ch)
-					break
+					found[ch] = math.Max(found[ch], definedAs(d, name))
 				}
 			}
 		}
 		if len(found) <= 100 {
-			for _, ch := range found {
-				ch.defines = true
+			for ch, share := range found {
+				ch.defines = math.Max(ch.defines, share)
+				out = append(out, ch)
 			}
-			out = append(out, found...)
 		}
 	}
 	return out
+}
+
+// definedAs is half of the boost for a name in another case, and one and a half for a type.
+func definedAs(d store.Definition, name string) float64 {
+	types := []string{"class", "struct", "interface", "trait", "enum", "type", "module", "protocol", "object"}
+	switch {
+	case d.Name != name:
+		return 0.5
+	case slices.Contains(types, d.Kind):
+		return 1.5
+	}
+	return 1
 }
 
 func setBases(candidates []*chunk, text, vector bool) (best float64) {
@@ -174,7 +189,7 @@ func setBases(candidates []*chunk, text, vector bool) (best float64) {
 		case !text:
 			ch.base = nearness
 		default:
-			ch.base = float64(0.6*nearness) + float64(0.4*words)
+			ch.base = float64(0.5*nearness) + float64(0.5*words)
 		}
 		best = math.Max(best, ch.base)
 	}
@@ -185,16 +200,18 @@ func boosted(ch *chunk, best float64, query lexical.Query, weights map[string]fl
 	score := ch.base
 	if text {
 		score += stemBoost(ch, best, query)
-		if ch.defines {
-			score += 0.3 * best
+		share := ch.defines
+		if query.Name != "" {
+			share *= 2
 		}
+		score += float64(0.3*best) * share
 		score += pathBoost(ch, best, query, weights)
 	}
 	penalty := 1.0
 	if ch.file.Entry.Flags&store.FlagTest != 0 && !query.Asks("test", "tests", "testing", "spec", "specs", "fixture", "fixtures", "benchmark", "benchmarks") {
 		penalty *= 0.5
 	}
-	if aside(ch.file, query) {
+	if aside(ch.file, query) || ch.defines < 1.5 && declares(ch.file.Entry.Path, query) {
 		penalty *= 0.6
 	}
 	return score * penalty
@@ -204,14 +221,16 @@ func stemBoost(ch *chunk, best float64, query lexical.Query) float64 {
 	stem := lexical.StemTokens(ch.file.Entry.Path)
 	n := 0
 	for _, word := range stem {
-		if slices.Contains(query.Words, word) {
+		if slices.ContainsFunc(query.Words, func(w string) bool {
+			return w == word || slices.Contains(lexical.Inflections(w), word) || len(word) >= 4 && strings.HasPrefix(w, word)
+		}) {
 			n++
 		}
 	}
 	if n == 0 {
 		return 0
 	}
-	return float64(0.2*best) * (float64(n) / float64(len(stem)))
+	return float64(0.25*best) * (float64(n) / float64(len(stem)))
 }
 
 func pathBoost(ch *chunk, best float64, query lexical.Query, weights map[string]float64) float64 {
@@ -219,7 +238,7 @@ func pathBoost(ch *chunk, best float64, query lexical.Query, weights map[string]
 	held, total := 0.0, 0.0
 	for _, word := range query.Words {
 		total += weights[word]
-		if slices.Contains(path, word) {
+		if slices.ContainsFunc(append(lexical.Inflections(word), word), func(form string) bool { return slices.Contains(path, form) }) {
 			held += weights[word]
 		}
 	}
@@ -234,7 +253,7 @@ func aside(f *segment.File, query lexical.Query) bool {
 	if flags&store.FlagDocs != 0 && !query.Asks("doc", "docs", "documentation", "readme", "changelog", "guide", "tutorial") ||
 		flags&store.FlagVendored != 0 && !query.Asks("vendor", "vendored", "dependency", "dependencies") ||
 		flags&store.FlagGenerated != 0 && !query.Asks("generated", "codegen") ||
-		strings.HasSuffix(f.Entry.Path, ".d.ts") && !query.Asks("type", "types", "typing", "declaration", "declarations") {
+		isData(f.Entry.Language) && !query.Asks("json", "yaml", "yml", "toml", "xml", "csv", "ini", "data", "fixture", "fixtures") {
 		return true
 	}
 	for _, element := range strings.Split(strings.ToLower(f.Entry.Path), "/") {
@@ -246,6 +265,19 @@ func aside(f *segment.File, query lexical.Query) bool {
 		}
 	}
 	return false
+}
+
+func isData(language string) bool {
+	return slices.Contains([]string{"", "Text", "JSON", "JSON with Comments", "YAML", "TOML", "XML", "INI", "CSV", "SVG"}, language)
+}
+
+func declares(path string, query lexical.Query) bool {
+	if query.Asks("type", "types", "typing", "declaration", "declarations", "header", "headers") {
+		return false
+	}
+	return slices.ContainsFunc([]string{".d.ts", ".pyi", ".h", ".hh", ".hpp", ".hxx"}, func(ending string) bool {
+		return strings.HasSuffix(path, ending)
+	})
 }
 
 func sortChunks(chunks []*chunk) {
@@ -272,7 +304,7 @@ func addFileBonus(chunks []*chunk) {
 		for _, other := range top[i+1:] {
 			if other.file == ch.file && seen <= 4 {
 				seen++
-				ch.bonus += float64(0.3*other.score) / float64(seen)
+				ch.bonus += float64(0.4*other.score) / float64(seen)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ type chunk struct {
 	base    float64
 	score   float64
 	bonus   float64
-	defines bool
+	defines float64 // the share of the boost for definitions
 }
 
 // Search answers a query, which must be a good one with its limit set.
@@ -72,15 +72,6 @@ func (c Corpus) chunks() (all []*chunk) {
 			for _, word := range lexical.Words(f.Entry.Path) {
 				ch.counts[word] += search.PathWeight
 				ch.length += search.PathWeight
-			}
-			for _, d := range f.Syntax.Definitions {
-				if chunkOf(f, d) != j || search.NameWeight == 0 {
-					continue
-				}
-				for _, word := range lexical.Words(d.Name) {
-					ch.counts[word] += search.NameWeight
-					ch.length += search.NameWeight
-				}
 			}
 			ch.row, ch.scale = combine(f.Vectors[span.TextHash], f.PathVector)
 			all = append(all, ch)
