@@ -60,7 +60,7 @@ func (b *booster) of(c *candidate, best float64) boosts {
 	if flags&store.FlagTest != 0 && !b.asks.tests {
 		out.test = b.Test
 	}
-	if b.asks.aside(path, flags, c.part.Language(local), c.defines) {
+	if b.asks.aside(path, flags, c.part.Language(local)) {
 		out.aside = b.Aside
 	}
 	return out
@@ -102,11 +102,11 @@ func (b *booster) holds(word string) bool {
 
 // aside reports whether a file is of a sort that the query does not ask for: documents,
 // vendored, generated, examples, legacy, data, declarations without bodies.
-func (a asks) aside(path []byte, flags store.FileFlags, language []byte, defines definedness) bool {
+func (a asks) aside(path []byte, flags store.FileFlags, language []byte) bool {
 	switch {
 	case flags&store.FlagDocs != 0 && !a.docs, flags&store.FlagVendored != 0 && !a.vendored,
 		flags&store.FlagGenerated != 0 && !a.generated, isData(language) && !a.data,
-		declares(path) && !a.types && defines != definedType:
+		declares(path) && !a.types:
 		return true
 	case a.examples && a.legacy:
 		return false

@@ -211,7 +211,7 @@ func boosted(ch *chunk, best float64, query lexical.Query, weights map[string]fl
 	if ch.file.Entry.Flags&store.FlagTest != 0 && !query.Asks("test", "tests", "testing", "spec", "specs", "fixture", "fixtures", "benchmark", "benchmarks") {
 		penalty *= 0.5
 	}
-	if aside(ch.file, query) || ch.defines < 1.5 && declares(ch.file.Entry.Path, query) {
+	if aside(ch.file, query) || declares(ch.file.Entry.Path, query) {
 		penalty *= 0.6
 	}
 	return score * penalty
