@@ -20,23 +20,15 @@ func compare(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
-	miner := mine.New(pairs.New(), mine.Defaults())
-	shingles := corpus.NewShingles()
-	for _, root := range s.args {
-		if err := addTree(shingles, miner, root); err != nil {
-			return fmt.Errorf("compare with %s: %w", root, err)
-		}
+	a, err := keepApart(s.args)
+	if err != nil {
+		return err
 	}
 	exclusion := corpus.NewExclusion()
 	for _, source := range m.Sources {
 		err := cache.Walk(ctx, source, corpus.Visit{
-			Wants: func(name string, size int64) bool { return miner.Wants(name, size) && !exclusion.File(name) },
-			File: func(name string, data []byte) error {
-				if shingles.Copied(data) {
-					fmt.Println("without", source, name)
-				}
-				return ctx.Err()
-			},
+			Wants: func(name string, size int64) bool { return a.miner.Wants(name, size) && !exclusion.File(name) },
+			File:  func(name string, data []byte) error { a.copied(source, name, data); return ctx.Err() },
 		})
 		if errors.Is(err, corpus.ErrGone) {
 			fmt.Fprintln(os.Stderr, err)
@@ -45,6 +37,31 @@ func compare(ctx context.Context, s *settings) error {
 		}
 	}
 	return nil
+}
+
+// apart is the trees that the corpus must hold no copies of.
+type apart struct {
+	shingles *corpus.Shingles
+	miner    *mine.Miner // says which files count
+}
+
+func keepApart(roots []string) (*apart, error) {
+	a := &apart{shingles: corpus.NewShingles(), miner: mine.New(pairs.New(), mine.Defaults())}
+	for _, root := range roots {
+		if err := addTree(a.shingles, a.miner, root); err != nil {
+			return nil, fmt.Errorf("compare with %s: %w", root, err)
+		}
+	}
+	return a, nil
+}
+
+// copied reports whether a file is a near copy, and prints the line that leaves it out.
+func (a *apart) copied(source corpus.Source, name string, data []byte) bool {
+	if !a.shingles.Copied(data) {
+		return false
+	}
+	fmt.Println("without", source, name)
+	return true
 }
 
 func addTree(shingles *corpus.Shingles, miner *mine.Miner, root string) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // PathWeight is the weight of the path's vector beside the chunk's.
-const PathWeight = 0.35
+const PathWeight = 0.5
 
 // vectors collects the quantised vectors of chunks. A chunk without one takes a zero row.
 type vectors struct {

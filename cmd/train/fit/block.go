@@ -5,6 +5,7 @@ import "github.com/freshet/freshet/cmd/train/pairs"
 // side is one side of a block: the texts' unit vectors, their lengths before, and the
 // derivatives of the loss, first by the unit vector and then by the sum of rows.
 type side struct {
+	query   bool
 	texts   [][]pairs.Entry
 	units   []float32
 	norms   []float32
@@ -22,6 +23,7 @@ type block struct {
 
 func newBlock(size, dimension int) *block {
 	b := &block{dimension: dimension, similar: make([]float32, size*size)}
+	b.queries.query = true
 	for _, s := range []*side{&b.queries, &b.code} {
 		s.units, s.slopes = make([]float32, size*dimension), make([]float32, size*dimension)
 		s.norms, s.largest, s.totals = make([]float32, size), make([]float32, size), make([]float32, size)
@@ -47,15 +49,16 @@ func (b *block) forward(m *Model, temperature float32) (loss float64) {
 	n := len(b.queries.texts)
 	for _, s := range []*side{&b.queries, &b.code} {
 		for i, text := range s.texts {
-			s.norms[i] = m.Embed(s.unit(i, b.dimension), text)
+			s.norms[i] = m.Embed(s.unit(i, b.dimension), text, s.query)
 			s.largest[i], s.totals[i] = -1/temperature, 0
 		}
 	}
 	for i := range n {
-		query := b.queries.unit(i, b.dimension)
-		for j := range n {
-			x := dot(query, b.code.unit(j, b.dimension)) / temperature
-			b.similar[i*n+j] = x
+		row := b.similar[i*n : (i+1)*n]
+		dots(row, b.queries.unit(i, b.dimension), b.code.units)
+		for j, x := range row {
+			x /= temperature
+			row[j] = x
 			b.queries.largest[i] = max(b.queries.largest[i], x)
 			b.code.largest[j] = max(b.code.largest[j], x)
 		}

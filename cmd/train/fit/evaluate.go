@@ -38,10 +38,10 @@ func Rank(m *Model, v *Vocabulary, set *pairs.Set, held []pairs.Pair, candidates
 		codes := make([][]float32, len(group))
 		for i, p := range group {
 			codes[i] = make([]float32, m.Dimension)
-			m.Embed(codes[i], v.Bag(p.Code, scratch))
+			m.Embed(codes[i], v.Bag(p.Code, scratch), false)
 		}
 		for i, p := range group {
-			m.Embed(query, v.Bag(p.Query, scratch))
+			m.Embed(query, v.Bag(p.Query, scratch), true)
 			own, rank := dot(query, codes[i]), 1
 			for j, code := range codes {
 				if j != i && dot(query, code) >= own {

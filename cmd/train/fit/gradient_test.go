@@ -33,7 +33,7 @@ func vocabularyOf(words int) *Vocabulary {
 }
 
 // The derivatives that a step uses must be those of the loss: the slope of each component
-// of each row against the difference of losses a little to both sides of it.
+// of each row and of each weight against the difference of losses a little to both sides of it.
 func TestGradientAgainstDifferences(t *testing.T) {
 	t.Parallel()
 	const words, dimension, size, temperature, nudge = 12, 8, 6, 0.5, 1e-2
@@ -43,22 +43,32 @@ func TestGradientAgainstDifferences(t *testing.T) {
 	for i := range trainer.model.Rows {
 		trainer.model.Rows[i] = float32(random.NormFloat64())
 	}
+	for i := range trainer.model.Asked {
+		trainer.model.Asked[i] = 0.5 + random.Float32()
+	}
 	b := trainer.blocks[0]
 	b.load(randomBatch(random, size, words))
 	b.forward(trainer.model, temperature)
 	b.backward(temperature)
 	trainer.gather(trainer.blocks, 0, dimension)
-	for i := range trainer.model.Rows {
-		old := trainer.model.Rows[i]
-		trainer.model.Rows[i] = old + nudge
+	trainer.asked.gather(trainer.model, trainer.blocks)
+	check := func(name string, i int, parameter *float32, slope float32) {
+		old := *parameter
+		*parameter = old + nudge
 		above := b.forward(trainer.model, temperature)
-		trainer.model.Rows[i] = old - nudge
+		*parameter = old - nudge
 		below := b.forward(trainer.model, temperature)
-		trainer.model.Rows[i] = old
+		*parameter = old
 		want := (above - below) / (2 * nudge)
-		if got := float64(trainer.slopes[i]); math.Abs(got-want) > 2e-3*(1+math.Abs(want)) {
-			t.Errorf("component %d of word %d: slope %g, differences give %g", i%dimension, i/dimension, got, want)
+		if got := float64(slope); math.Abs(got-want) > 2e-3*(1+math.Abs(want)) {
+			t.Errorf("%s %d: slope %g, differences give %g", name, i, got, want)
 		}
+	}
+	for i := range trainer.model.Rows {
+		check("component", i, &trainer.model.Rows[i], trainer.slopes[i])
+	}
+	for i := range trainer.model.Asked {
+		check("weight in queries", i, &trainer.model.Asked[i], trainer.asked.slopes[i])
 	}
 }
 

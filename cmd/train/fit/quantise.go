@@ -21,7 +21,7 @@ func (m *Model) Quantise(v *Vocabulary) ([]byte, error) {
 				row.Components[k] = int8(math.Round(float64(x) / largest * 127))
 			}
 		}
-		row.Query = row.Document
+		row.Query = row.Document * m.Asked[i]
 		rows[i] = row
 	}
 	return table.Write(m.Dimension, rows)

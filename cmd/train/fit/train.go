@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/freshet/freshet/cmd/train/pairs"
@@ -17,7 +18,13 @@ type Options struct {
 	Blocks      int // of a step
 	Temperature float64
 	Rate        float64 // of learning, falling to 0
-	Seed        uint64
+	AskedRate   float64 // of learning the weights in queries
+	// QueryWords and CodeWords are the most distinct words of a text that count, the first
+	// ones: queries are short, and code says at its beginning what it is.
+	QueryWords, CodeWords int
+	// Places adds the words of its path to code, as is done when code is indexed.
+	Places bool
+	Seed   uint64
 	// Workers is how many goroutines work; it does not change the result.
 	Workers int
 	// Report is called about a hundred times with the step, the steps and the mean loss
@@ -27,7 +34,8 @@ type Options struct {
 
 // Defaults returns the options of the shipped model.
 func Defaults() Options {
-	return Options{Dimension: 256, Epochs: 3, BlockSize: 64, Blocks: 16, Temperature: 0.05, Rate: 0.04, Seed: 1, Workers: 1}
+	return Options{Dimension: 256, Epochs: 3, BlockSize: 128, Blocks: 16, Temperature: 0.05, Rate: 0.04, AskedRate: 0.02,
+		QueryWords: pairs.MaxDistinct, CodeWords: pairs.MaxDistinct, Places: true, Seed: 1, Workers: 1}
 }
 
 // example is a pair in rows.
@@ -40,6 +48,7 @@ type trainer struct {
 	blocks  []*block
 	slopes  []float32 // by row, zero between steps
 	squares []float32 // sums of squared slopes
+	asked   weights
 	touched []uint32
 	marks   []bool
 }
@@ -49,7 +58,7 @@ func Train(ctx context.Context, set *pairs.Set, v *Vocabulary, o Options) (*Mode
 	if o.Dimension < 8 || o.Dimension%8 != 0 || o.BlockSize < 2 || o.Blocks < 1 || o.Epochs < 1 || o.Workers < 1 {
 		return nil, fmt.Errorf("train: options %+v out of bounds", o)
 	}
-	examples := encode(set, v)
+	examples := encode(set, v, o)
 	t := newTrainer(v, o)
 	steps, done, since, loss := 0, 0, 0, 0.0
 	for epoch := range o.Epochs {
@@ -59,8 +68,8 @@ func Train(ctx context.Context, set *pairs.Set, v *Vocabulary, o Options) (*Mode
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			rate := o.Rate * (1 - float64(done)/float64(steps))
-			loss += t.step(examples, batch, float32(rate))
+			rate := (1 - float64(done)/float64(steps))
+			loss += t.step(examples, batch, rate)
 			done, since = done+1, since+1
 			if o.Report != nil && (done*100/steps != (done-1)*100/steps || done == steps) {
 				o.Report(done, steps, loss/float64(since))
@@ -71,19 +80,28 @@ func Train(ctx context.Context, set *pairs.Set, v *Vocabulary, o Options) (*Mode
 	return t.model, nil
 }
 
-func encode(set *pairs.Set, v *Vocabulary) []example {
+func encode(set *pairs.Set, v *Vocabulary, o Options) []example {
 	scratch := map[uint32]int{}
 	out := make([]example, len(set.Pairs))
 	for i, p := range set.Pairs {
-		out[i] = example{query: v.Bag(p.Query, scratch), code: v.Bag(p.Code, scratch)}
+		out[i] = o.encode(&p, v, scratch)
 	}
 	return out
+}
+
+func (o *Options) encode(p *pairs.Pair, v *Vocabulary, scratch map[uint32]int) example {
+	query, code := p.Query[:min(len(p.Query), o.QueryWords)], p.Code[:min(len(p.Code), o.CodeWords)]
+	if o.Places && p.Kind != pairs.Path {
+		code = slices.Concat(code, p.Place)
+	}
+	return example{query: v.Bag(query, scratch), code: v.Bag(code, scratch)}
 }
 
 func newTrainer(v *Vocabulary, o Options) *trainer {
 	t := &trainer{Options: o, model: NewModel(v, o.Dimension, o.Seed), marks: make([]bool, len(v.Words))}
 	t.slopes = make([]float32, len(t.model.Rows))
 	t.squares = make([]float32, len(t.model.Rows))
+	t.asked = weights{slopes: make([]float32, len(v.Words)), squares: make([]float32, len(v.Words))}
 	for range o.Blocks {
 		t.blocks = append(t.blocks, newBlock(o.BlockSize, o.Dimension))
 	}
@@ -91,7 +109,7 @@ func newTrainer(v *Vocabulary, o Options) *trainer {
 }
 
 // step learns from a batch and returns its mean loss a pair.
-func (t *trainer) step(examples []example, batch [][]int, rate float32) float64 {
+func (t *trainer) step(examples []example, batch [][]int, pace float64) float64 {
 	losses, count := make([]float64, len(batch)), 0
 	temperature := float32(t.Temperature)
 	for i, members := range batch {
@@ -107,12 +125,14 @@ func (t *trainer) step(examples []example, batch [][]int, rate float32) float64 
 		t.blocks[i].backward(temperature)
 	})
 	t.touch(len(batch))
+	t.asked.gather(t.model, t.blocks[:len(batch)]) // while the rows are as they were
 	const stripe = 32
 	t.share((t.Dimension+stripe-1)/stripe, func(i int) {
 		from, to := i*stripe, min((i+1)*stripe, t.Dimension)
 		t.gather(t.blocks[:len(batch)], from, to)
-		t.update(from, to, rate, 1/float32(count))
+		t.update(from, to, float32(t.Rate*pace), 1/float32(count))
 	})
+	t.asked.update(t.model, t.touched, float32(t.AskedRate*pace), 1/float32(count))
 	total := 0.0
 	for _, loss := range losses {
 		total += loss
@@ -161,16 +181,18 @@ func (t *trainer) gather(blocks []*block, from, to int) {
 				slope := s.slope(i, t.Dimension)[from:to]
 				for _, e := range text {
 					row := e.Word() * t.Dimension
-					axpy(t.slopes[row+from:row+to], t.model.logs[e.Count()], slope)
+					axpy(t.slopes[row+from:row+to], t.model.weight(e, s.query), slope)
 				}
 			}
 		}
 	}
 }
 
+// tiny keeps a slope whose square is 0 from being divided by it.
+const tiny = 1e-10
+
 // update moves the touched rows against their slopes, in a stripe of components.
 func (t *trainer) update(from, to int, rate, scale float32) {
-	const tiny = 1e-10
 	for _, row := range t.touched {
 		start := int(row) * t.Dimension
 		rows := t.model.Rows[start+from : start+to]

@@ -25,7 +25,7 @@ func topics(n, each int) *pairs.Set {
 	return set
 }
 
-func tiny(t *testing.T, workers int) (*Model, *Vocabulary, *pairs.Set, []pairs.Pair) {
+func trained(t *testing.T, workers int) (*Model, *Vocabulary, *pairs.Set, []pairs.Pair) {
 	t.Helper()
 	set := topics(16, 60)
 	held := Split(set, 10)
@@ -41,7 +41,7 @@ func tiny(t *testing.T, workers int) (*Model, *Vocabulary, *pairs.Set, []pairs.P
 
 func TestTrainingLearnsWhatWordsDoNotSay(t *testing.T) {
 	t.Parallel()
-	m, v, set, held := tiny(t, 1)
+	m, v, set, held := trained(t, 1)
 	before := Rank(NewModel(v, m.Dimension, 1), v, set, held, 50)[""]
 	after := Rank(m, v, set, held, 50)[""]
 	if after < 0.8 || after < before+0.3 {
@@ -53,7 +53,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 	t.Parallel()
 	var want []byte
 	for _, workers := range []int{1, 2, 5} {
-		m, v, _, _ := tiny(t, workers)
+		m, v, _, _ := trained(t, workers)
 		got, err := m.Quantise(v)
 		if err != nil {
 			t.Fatal(err)

@@ -21,8 +21,8 @@ type Options struct {
 // Defaults returns the options of the shipped model.
 func Defaults() Options {
 	return Options{
-		PerSource: [pairs.Kinds]int{pairs.Doc: 15000, pairs.Inline: 4000, pairs.Name: 5000, pairs.Path: 3000,
-			pairs.Test: 2000, pairs.Section: 1000},
+		PerSource: [pairs.Kinds]int{pairs.Doc: 20000, pairs.Inline: 2500, pairs.Name: 3500, pairs.Path: 1500,
+			pairs.Test: 1500, pairs.Section: 1000},
 		Repeats: 3,
 	}
 }
@@ -70,6 +70,7 @@ func (m *Miner) File(name string, data []byte) {
 	m.Bytes += len(data)
 	f := &file{Miner: m, language: l, number: m.set.Language(l.name), path: name}
 	f.source = m.set.Source(m.name + " " + l.name) // each language of a source has its own caps and blocks
+	f.place = m.set.Bag([]byte(place(name)))
 	if m.counts[f.source] == nil {
 		m.counts[f.source] = new([pairs.Kinds]int)
 	}
@@ -104,6 +105,7 @@ type file struct {
 	number   int16
 	source   int32
 	path     string
+	place    []pairs.Entry // the last words of the path
 	lines    []line
 }
 
@@ -117,7 +119,7 @@ func (f *file) add(kind pairs.Kind, query, code string) {
 	if int(f.seen[q]) >= f.options.Repeats || int(f.seen[c]) >= f.options.Repeats {
 		return
 	}
-	p := pairs.Pair{Query: f.set.Bag([]byte(query)), Source: f.source, Language: f.number, Kind: kind}
+	p := pairs.Pair{Query: f.set.Bag([]byte(query)), Place: f.place, Source: f.source, Language: f.number, Kind: kind}
 	if len(p.Query) < 2 {
 		return
 	}
@@ -129,6 +131,15 @@ func (f *file) add(kind pairs.Kind, query, code string) {
 	f.seen[c]++
 	f.counts[f.source][kind]++
 	f.set.Add(p)
+}
+
+// placeWords is how many words of a path say where code stands, from its end.
+const placeWords = 12
+
+// place returns the last words of a path.
+func place(name string) string {
+	all := lexical.PathTokens(name)
+	return strings.Join(all[max(0, len(all)-placeWords):], " ")
 }
 
 // words joins the tokens of a name.

@@ -51,9 +51,11 @@ func NewEntry(word, count int) Entry { return Entry(uint32(word) | uint32(min(co
 // Pair is two texts of a source.
 type Pair struct {
 	Query, Code []Entry
-	Source      int32
-	Language    int16
-	Kind        Kind
+	// Place is the last words of the path of the file.
+	Place    []Entry
+	Kind     Kind
+	Language int16
+	Source   int32
 }
 
 // Set is pairs over one dictionary. Fill it from one goroutine.
