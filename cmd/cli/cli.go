@@ -49,6 +49,8 @@ type Program struct {
 	Token string
 	// Doctor is what doctor shows.
 	Doctor Doctor
+	// Evaluate is what eval does.
+	Evaluate Evaluator
 	// Executable is this program, absolute, and UserHome the user's home directory.
 	Executable, UserHome string
 	// Now is the clock; nil means time.Now.
@@ -151,7 +153,7 @@ func (r *run) root() *cobra.Command {
 	root.AddCommand(r.indexVerb(), r.syncVerb(), r.reindexVerb(), r.cancelVerb(), r.clearVerb())
 	root.AddCommand(r.snapshotsVerb(), r.diffVerb(), r.collectVerb())
 	root.AddCommand(r.verifyVerb(), r.exportVerb(), r.replayVerb(), r.recordVerb(), r.eventsVerb(), r.deadLettersVerb())
-	root.AddCommand(r.mcpVerb(), r.upVerb(), r.docsVerb(), r.installVerb(), r.doctorVerb())
+	root.AddCommand(r.mcpVerb(), r.upVerb(), r.docsVerb(), r.installVerb(), r.doctorVerb(), r.evalVerb())
 	root.AddCommand(r.versionVerb(), r.chunkChildVerb())
 	return root
 }

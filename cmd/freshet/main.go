@@ -50,6 +50,7 @@ func run() int {
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
 			return host.Diagnose(ctx, host.Options{Home: home, Version: build.Version}, dir)
 		},
+		Evaluate:   evaluator{children: children}.run,
 		Executable: self, UserHome: os.Getenv("HOME"),
 	}.Run(ctx, os.Args[1:])
 }

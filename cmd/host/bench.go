@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"golang.org/x/sync/errgroup"
@@ -11,6 +12,7 @@ import (
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus/membus"
 	"github.com/freshet/freshet/pipeline/chunk"
+	"github.com/freshet/freshet/pipeline/embedding/builtin"
 	"github.com/freshet/freshet/pipeline/history"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/sqlitestore"
@@ -18,10 +20,19 @@ import (
 	"github.com/freshet/freshet/sync/scan"
 )
 
+// kit is what benches share: the parsers, the provider and the recipe.
+type kit struct {
+	home     string // where stores are made that are thrown away
+	recipe   store.Recipe
+	provider *builtin.Provider
+	pool     *chunk.Pool
+	log      *slog.Logger
+}
+
 // bench is an empty store with a pipeline over it, beside the live one, for rebuilds that
-// are compared and thrown away. It shares the parsers and the provider of its host.
+// are compared and thrown away.
 type bench struct {
-	host     *Host
+	kit
 	dir      string
 	store    *sqlitestore.Store
 	bus      *membus.Bus
@@ -32,22 +43,23 @@ type bench struct {
 	workCtx  context.Context //nolint:containedctx // of work, which close ends and waits for
 }
 
-func openBench(ctx context.Context, h *Host) (*bench, error) {
-	dir, err := benchDirectory(h.opts.Home)
+// openBench opens a bench whose work ends with workCtx at the latest.
+func openBench(ctx, workCtx context.Context, k kit) (*bench, error) {
+	dir, err := benchDirectory(k.home)
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{host: h, dir: dir, hub: newHub(), bus: membus.New()}
-	if b.store, err = sqlitestore.Open(ctx, dir, sqlitestore.Options{Log: h.opts.Log}); err != nil {
+	b := &bench{kit: k, dir: dir, hub: newHub(), bus: membus.New()}
+	if b.store, err = sqlitestore.Open(ctx, dir, sqlitestore.Options{Log: k.log}); err != nil {
 		return nil, errors.Join(err, b.bus.Close(), os.RemoveAll(dir))
 	}
 	b.pipeline = pipeline.New(pipeline.Parts{
-		Store: b.store, Bus: b.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
+		Store: b.store, Bus: b.bus, Recipe: k.recipe, Provider: k.provider, Cutter: k.pool,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: -1,
-		OnSealed: func(s store.Snapshot) { b.hub.notify(s.Codebase) }, Log: h.opts.Log,
+		OnSealed: func(s store.Snapshot) { b.hub.notify(s.Codebase) }, Log: k.log,
 	})
 	var runCtx context.Context
-	runCtx, b.stop = context.WithCancel(h.workCtx)
+	runCtx, b.stop = context.WithCancel(workCtx)
 	b.work, b.workCtx = errgroup.WithContext(runCtx)
 	if _, err := b.pipeline.Reconciler.Heal(ctx); err != nil {
 		return nil, errors.Join(err, b.close())
@@ -63,7 +75,7 @@ func (b *bench) rebuild(ctx context.Context, c store.Codebase) (uint64, error) {
 		return 0, err
 	}
 	s := merklesync.New(b.store, c.ID, merklesync.Options{
-		Outbox: b.pipeline.Outbox, Recipe: b.host.recipe, Scan: scan.Options{Log: b.host.opts.Log}, Log: b.host.opts.Log,
+		Outbox: b.pipeline.Outbox, Recipe: b.recipe, Scan: scan.Options{Log: b.log}, Log: b.log,
 	})
 	b.work.Go(func() error { return s.Run(b.workCtx) })
 	seen, err := s.Check(ctx)
@@ -97,7 +109,7 @@ func (b *bench) settled(ctx context.Context, id store.CodebaseID, number uint64)
 // target is the bench as a replay fills it.
 func (b *bench) target() history.Target {
 	return history.Target{
-		Store: b.store, Recipe: b.host.recipe,
+		Store: b.store, Recipe: b.recipe,
 		Publish: b.pipeline.Outbox.Flush, Settled: b.settled,
 	}
 }

@@ -75,7 +75,7 @@ func (c canonist) compare(ctx context.Context, id store.CodebaseID) (v tool.Veri
 	if err != nil {
 		return v, err
 	}
-	bench, err := openBench(ctx, c.Host)
+	bench, err := openBench(ctx, c.workCtx, c.kit())
 	if err != nil {
 		return v, fmt.Errorf("open a store for the rebuild: %w", err)
 	}
@@ -140,7 +140,7 @@ func (c canonist) Replay(ctx context.Context, r tool.Replaying) (digests []tool.
 	if len(steps) == 0 {
 		return nil, tool.Errorf(tool.CodeNotIndexed, "there is no snapshot to replay; index a directory first")
 	}
-	bench, err := openBench(ctx, c.Host)
+	bench, err := openBench(ctx, c.workCtx, c.kit())
 	if err != nil {
 		return nil, fmt.Errorf("open a store for the replay: %w", err)
 	}

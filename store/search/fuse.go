@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"math/bits"
 	"slices"
 )
 
@@ -43,8 +44,22 @@ func (r *run) chunks(ctx context.Context) error {
 	rank(candidates)
 	addFileBoost(candidates, r.ranking.File)
 	rank(candidates)
+	r.judge(candidates, text, vector)
 	hits := r.join(candidates)
 	return page(r, hits, complete, func(h joined) (Hit, error) { return r.chunkHit(ctx, h, candidates, text) })
+}
+
+// judge warns when even the best candidate resembles the query so little that what is asked
+// about is probably not there.
+func (r *run) judge(ranked []candidate, text *texter, vector *vectorQuery) {
+	if len(ranked) == 0 || text == nil || len(text.words) == 0 {
+		return
+	}
+	best := &ranked[0]
+	held := bits.OnesCount64(text.holds[best.chunk])
+	if 2*held < len(text.words) && (vector == nil || best.cosine < weakCosine) {
+		r.warn(WarnWeak, "the best hit holds %d of the %d words asked for and resembles the query little: it may not be here", held, len(text.words))
+	}
 }
 
 // embed returns the query's vector, or nil when words alone must do.

@@ -117,6 +117,9 @@ type Considered struct {
 	UnknownTerms []string
 }
 
+// WarnWeak is the code of the warning that nothing fits a query well.
+const WarnWeak = "weak_match"
+
 // Warning is a remark on an answer that callers pass on.
 type Warning struct {
 	Code    string `json:"code"`

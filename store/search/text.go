@@ -7,13 +7,14 @@ import (
 )
 
 // scratch is what a query needs by chunk and by file, reused by later queries. Between
-// queries counts, scores and words are all zero.
+// queries counts, scores, holds and words are all zero.
 type scratch struct {
 	counts  []uint32  // by chunk
 	touched []uint32  // chunks with a count, part by part
 	ends    []int     // where the touched chunks of each part end
 	scores  []float64 // BM25 by chunk
 	scored  []uint32  // chunks with a score
+	holds   []uint64  // by chunk, which words of the query it or its path holds
 	words   []uint64  // by file, which words of the query its path holds
 	named   []uint32  // files with such words
 	near    []uint16  // distances by chunk
@@ -21,6 +22,7 @@ type scratch struct {
 
 func (s *scratch) fit(files, chunks int) {
 	s.counts, s.scores = grown(s.counts, chunks), grown(s.scores, chunks)
+	s.holds = grown(s.holds, chunks)
 	s.words, s.near = grown(s.words, files), grown(s.near, chunks)
 }
 
@@ -36,7 +38,7 @@ func (s *scratch) reset() {
 		s.counts[chunk] = 0
 	}
 	for _, chunk := range s.scored {
-		s.scores[chunk] = 0
+		s.scores[chunk], s.holds[chunk] = 0, 0
 	}
 	for _, file := range s.named {
 		s.words[file] = 0
@@ -72,7 +74,7 @@ func scoreText(s *scratch, c *corpus, query lexical.Query, inflect bool) *texter
 		if df == 0 {
 			t.unknown = append(t.unknown, word)
 		}
-		t.add(weight, average)
+		t.add(i, weight, average)
 	}
 	return t
 }
@@ -122,10 +124,10 @@ func (t *texter) touch(chunk, n uint32) {
 }
 
 // add turns the frequencies of a word into scores and clears them.
-func (t *texter) add(weight, average float64) {
+func (t *texter) add(i int, weight, average float64) {
 	start := 0
-	for i, end := range t.ends {
-		p := &t.corpus.parts[i]
+	for at, end := range t.ends {
+		p := &t.corpus.parts[at]
 		for _, chunk := range t.touched[start:end] {
 			frequency := t.counts[chunk]
 			t.counts[chunk] = 0
@@ -135,6 +137,7 @@ func (t *texter) add(weight, average float64) {
 			if t.scores[chunk] == 0 {
 				t.scored = append(t.scored, chunk)
 			}
+			t.holds[chunk] |= 1 << i
 			t.scores[chunk] += bm25(weight, frequency, p.lengths[int(chunk)-p.chunkBase], average)
 		}
 		start = end

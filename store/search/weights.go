@@ -55,6 +55,11 @@ const (
 	lookUp    = 2
 )
 
+// weakCosine is the nearness below which a best hit with less than half of the words counts
+// as none. On the development half that is said of 3% of the queries, and of 55% of those
+// that were written for another repository.
+const weakCosine = 0.3
+
 // The joining of adjacent chunks into one hit.
 const (
 	joinShare = 0.8 // of the best chunk's score
