@@ -17,4 +17,6 @@ var (
 	ErrMigrationModified = errors.New("an applied migration was modified")
 	ErrClosed            = errors.New("store is closed")
 	ErrDiskFull          = errors.New("disk is full")
+	ErrHeld              = errors.New("lease is held by another")
+	ErrFenced            = errors.New("lease was taken over by another")
 )

@@ -137,9 +137,9 @@ type Seal struct {
 // Every method may be repeated with the same arguments without changing the outcome,
 // unless it says otherwise.
 type Writer interface {
-	// Register adds a codebase; ID, Name, Root and Identity are the caller's. Registering
-	// a root that is registered returns that codebase; another root under an ID that is
-	// taken is ErrConflict.
+	// Register adds a codebase; ID, Name, Place, Root and Identity are the caller's.
+	// Registering a root of a place that is registered returns that codebase; another root
+	// or place under an ID that is taken is ErrConflict.
 	Register(ctx context.Context, c Codebase) (Codebase, error)
 	// SetIdentity records that another directory now stands at the codebase's root.
 	SetIdentity(ctx context.Context, id CodebaseID, identity RootIdentity) error
@@ -209,6 +209,14 @@ type Writer interface {
 	// PutSession keeps a session in the place of the one with its id, and drops those whose
 	// time has passed.
 	PutSession(ctx context.Context, s Session) error
+
+	// Acquire takes the lease of a name for a time of the store's clock, or renews the one
+	// that the holder has, with the token that it had. It returns ErrHeld, and the lease of
+	// the other, while another holder's has time left.
+	Acquire(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error)
+	// Release gives a lease back before its time. One that is another's by now, by holder
+	// or by token, is left alone.
+	Release(ctx context.Context, l Lease) error
 
 	// Collect removes snapshots beyond the retention and everything that no retained
 	// snapshot reaches. With DryRun it only counts.

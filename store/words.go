@@ -29,6 +29,9 @@ func ValidCodebaseID(id CodebaseID) error {
 type Codebase struct {
 	ID   CodebaseID
 	Name string
+	// Place names the file system that Root is a path of, where several hosts share a
+	// store; it is "" where one host has it to itself. It has no NUL byte.
+	Place string
 	// Root is the absolute path of the directory, its bytes as the file system gave them.
 	Root string
 	// Identity tells the directory that was registered from another at the same path.

@@ -37,11 +37,11 @@ func (s *Store) Codebases(ctx context.Context) (all []store.Codebase, err error)
 	return all, err
 }
 
-// Register adds a codebase, or returns the one that has its root.
+// Register adds a codebase, or returns the one that has its place and root.
 func (s *Store) Register(ctx context.Context, c store.Codebase) (registered store.Codebase, err error) {
 	err = s.write(ctx, func() error {
 		for _, other := range s.codebases {
-			if other.Root == c.Root {
+			if other.Place == c.Place && other.Root == c.Root {
 				registered = other.Codebase
 				return nil
 			}
@@ -53,7 +53,7 @@ func (s *Store) Register(ctx context.Context, c store.Codebase) (registered stor
 			return fmt.Errorf("register codebase %s: the id has another root: %w", c.ID, store.ErrConflict)
 		}
 		registered = store.Codebase{
-			ID: c.ID, Name: c.Name, Root: c.Root, Identity: c.Identity, RegisteredAt: instant(s.now()),
+			ID: c.ID, Name: c.Name, Place: c.Place, Root: c.Root, Identity: c.Identity, RegisteredAt: instant(s.now()),
 		}
 		s.codebases[c.ID] = &codebase{
 			Codebase:  registered,

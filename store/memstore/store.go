@@ -38,6 +38,7 @@ type Store struct {
 	outbox      []store.OutboxEvent
 	position    store.LogPosition
 	sessions    map[string]store.Session
+	leases      map[string]store.Lease
 }
 
 type codebase struct {
@@ -111,6 +112,7 @@ func New(opts Options) *Store {
 		embedded:  map[embeddedKey]bool{},
 		segments:  map[store.SegmentID]*segment{},
 		sessions:  map[string]store.Session{},
+		leases:    map[string]store.Lease{},
 	}
 }
 
@@ -151,6 +153,9 @@ func (s *Store) write(ctx context.Context, fn func() error) error {
 	defer s.mu.Unlock()
 	if err := s.usable(ctx); err != nil {
 		return err
+	}
+	if fence, ok := store.FenceOf(ctx); ok && s.leases[fence.Name].Token != fence.Token {
+		return fmt.Errorf("lease %s: %w", fence.Name, store.ErrFenced)
 	}
 	return fn()
 }

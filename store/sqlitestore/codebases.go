@@ -30,13 +30,25 @@ func (b *codebase) scan(rows *sql.Rows) error {
 	}
 	r := reader{buf: value}
 	b.Codebase = r.codebase(id, string(root))
+	if place, rest, ok := strings.Cut(b.Root, "\x00"); ok {
+		b.Place, b.Root = place, rest
+	}
 	return r.end("codebase")
+}
+
+// site is what the column of roots holds: the root, after its place and a NUL when there
+// is one.
+func site(c store.Codebase) string {
+	if c.Place == "" {
+		return c.Root
+	}
+	return c.Place + "\x00" + c.Root
 }
 
 func (b *codebase) body() []byte {
 	var w writer
 	w.codebase(b.Codebase)
-	return seal(w.buf, "codebases", number(b.key), []byte(b.ID), []byte(b.Root))
+	return seal(w.buf, "codebases", number(b.key), []byte(b.ID), []byte(site(b.Codebase)))
 }
 
 func (c *session) codebase(id store.CodebaseID) (codebase, error) {
@@ -99,11 +111,11 @@ func (s *Store) Codebases(ctx context.Context) (all []store.Codebase, err error)
 	return all, err
 }
 
-// Register adds a codebase, or returns the one that has its root.
+// Register adds a codebase, or returns the one that has its place and root.
 func (s *Store) Register(ctx context.Context, asked store.Codebase) (registered store.Codebase, err error) {
 	err = s.write(ctx, func(c *session) error {
 		var b codebase
-		err := c.each("SELECT key, id, root, body FROM codebases WHERE root = ?", []any{blob(asked.Root)}, b.scan)
+		err := c.each("SELECT key, id, root, body FROM codebases WHERE root = ?", []any{blob(site(asked))}, b.scan)
 		if err != nil || b.key != 0 {
 			registered = b.Codebase
 			return err
@@ -120,9 +132,10 @@ func (s *Store) Register(ctx context.Context, asked store.Codebase) (registered 
 			return fmt.Errorf("register codebase %s: the id has another root: %w", asked.ID, store.ErrConflict)
 		}
 		b.Codebase = store.Codebase{
-			ID: asked.ID, Name: asked.Name, Root: asked.Root, Identity: asked.Identity, RegisteredAt: s.now().Round(0).UTC(),
+			ID: asked.ID, Name: asked.Name, Place: asked.Place, Root: asked.Root, Identity: asked.Identity,
+			RegisteredAt: s.now().Round(0).UTC(),
 		}
-		result, err := c.change("INSERT INTO codebases (id, root, body) VALUES (?, ?, ?)", string(b.ID), blob(b.Root), []byte{})
+		result, err := c.change("INSERT INTO codebases (id, root, body) VALUES (?, ?, ?)", string(b.ID), blob(site(b.Codebase)), []byte{})
 		if err != nil {
 			return fmt.Errorf("register codebase %s: %w", b.ID, err)
 		}

@@ -128,7 +128,13 @@ func (s *Store) writeThen(ctx context.Context, fn func(c *session) error, then f
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	if err := s.transaction(fn); err != nil {
+	fenced := func(c *session) error {
+		if err := c.checkFence(ctx); err != nil {
+			return err
+		}
+		return fn(c)
+	}
+	if err := s.transaction(fenced); err != nil {
 		return s.fault(err)
 	}
 	if then != nil {

@@ -57,6 +57,7 @@ func openings() []check {
 	return []check{
 		{"Codebases", testCodebases},
 		{"RegisterTwice", testRegisterTwice},
+		{"RegisterPlaces", testRegisterPlaces},
 		{"Clear", testClear},
 		{"ClearKeepsEvents", testClearKeepsEvents},
 		{"UnknownCodebase", testUnknownCodebase},
@@ -110,6 +111,8 @@ func seals() []check {
 		{"OutboxOrder", testOutboxOrder},
 		{"LogPosition", testLogPosition},
 		{"Sessions", testSessions},
+		{"Leases", testLeases},
+		{"FencedWrites", testFencedWrites},
 	}
 }
 
