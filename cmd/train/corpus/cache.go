@@ -125,7 +125,7 @@ func fileSum(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	h := sha256.New()
 	if _, err := io.Copy(h, bufio.NewReaderSize(f, 1<<20)); err != nil {
 		return "", err

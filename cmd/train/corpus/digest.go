@@ -39,7 +39,7 @@ func (c *Cache) Digest(ctx context.Context, s Source) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(h, "%s  %s\n", sum, filepath.Base(archive))
+		h.Write(fmt.Appendf(nil, "%s  %s\n", sum, filepath.Base(archive)))
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
@@ -50,7 +50,7 @@ func folderDigest(root string) (string, error) {
 	err := walkFolder(root, Visit{
 		Wants: func(name string, _ int64) bool { return strings.HasSuffix(name, ".go") },
 		File: func(name string, data []byte) error {
-			fmt.Fprintf(h, "%s\x00%x\n", name, sha256.Sum256(data))
+			h.Write(fmt.Appendf(nil, "%s\x00%x\n", name, sha256.Sum256(data)))
 			return nil
 		},
 	})

@@ -143,14 +143,14 @@ func Permissive(licence string) bool {
 		`cc0.*|0bsd|psf.*|python.*|wtfpl.*|postgresql|openssl|curl|ruby|public-domain|php.*|unicode.*|hpnd|libpng|bsd-like|twisted|jinja2|zpl.*|vim|lua|ftl|tcl|artistic.*)$`)
 	licence = strings.NewReplacer("(", " ", ")", " ", ",", " and ").Replace(licence)
 	for _, both := range regexp.MustCompile(`(?i)\band\b|&`).Split(licence, -1) {
-		ok, any := false, false
+		ok, said := false, false
 		for _, either := range regexp.MustCompile(`(?i)\bor\b|\||/`).Split(both, -1) {
 			if either = strings.TrimSpace(either); either != "" {
-				any = true
+				said = true
 				ok = ok || part.MatchString(either)
 			}
 		}
-		if any && !ok {
+		if said && !ok {
 			return false
 		}
 	}

@@ -74,7 +74,7 @@ func walkArchive(ctx context.Context, archive string, prefix int, v Visit) error
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	var plain io.Reader
 	switch path.Ext(archive) {
 	case ".gz", ".tgz":
@@ -145,7 +145,7 @@ func walkZip(name string, prefix int, v Visit) error {
 	if err != nil {
 		return err
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }() // it was only read
 	for _, f := range archive.File {
 		parts := strings.SplitN(f.Name, "/", prefix+1)
 		relative := parts[len(parts)-1]

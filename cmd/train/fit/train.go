@@ -60,10 +60,10 @@ func Train(ctx context.Context, set *pairs.Set, v *Vocabulary, o Options) (*Mode
 	}
 	examples := encode(set, v, o)
 	t := newTrainer(v, o)
-	steps, done, since, loss := 0, 0, 0, 0.0
+	done, since, loss := 0, 0, 0.0
 	for epoch := range o.Epochs {
 		plan := t.plan(set, epoch)
-		steps = len(plan) * o.Epochs
+		steps := len(plan) * o.Epochs
 		for _, batch := range plan {
 			if err := ctx.Err(); err != nil {
 				return nil, err

@@ -40,8 +40,10 @@ func (m *Miner) named(text string) string {
 		"foreach", "throw", "new", "await", "with", "using", "lock", "assert", "raise", "go", "defer", "yield", "unless":
 		return ""
 	}
-	if found := m.callable.FindStringSubmatch(trimmed); found != nil && !strings.Contains(trimmed[:strings.Index(trimmed, found[1])], ".") {
-		return found[1]
+	if found := m.callable.FindStringSubmatch(trimmed); found != nil {
+		if before, _, _ := strings.Cut(trimmed, found[1]); !strings.Contains(before, ".") {
+			return found[1]
+		}
 	}
 	return ""
 }

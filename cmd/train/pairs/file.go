@@ -31,7 +31,7 @@ func Load(path string) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load pairs: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	s := new(Set)
 	if err := gob.NewDecoder(bufio.NewReaderSize(f, 1<<20)).Decode(s); err != nil {
 		return nil, fmt.Errorf("load pairs from %s: %w", path, err)
