@@ -4,10 +4,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +21,7 @@ import (
 	"github.com/freshet/freshet/pipeline/reconcile"
 	"github.com/freshet/freshet/pipeline/stage"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/tenure"
 )
 
 // Parts are what a pipeline is wired from. All but the last group are required.
@@ -35,11 +38,22 @@ type Parts struct {
 	Observer stage.Observer
 	// OnSealed is told of every seal after it is durable; nil means nobody.
 	OnSealed func(store.Snapshot)
+	// Duty is further work of whoever has RoleApply: it runs until ctx ends, and returns nil
+	// then. nil means none.
+	Duty func(ctx context.Context) error
 	// OnTrouble is told of every error of a handler, the ones that are tried again included;
 	// nil means nobody. It must not block.
 	OnTrouble func(err error)
-	// Concurrency is how many files are cut at once; 0 means 4.
+	// Roles are what this process does; nil means everything.
+	Roles []Role
+	// Holder is set where other processes share the work: it names this one, and of those
+	// with RoleApply only the holder of store.ApplyLease acts on it.
+	Holder string
+	// Concurrency is how many files of an event are cut at once; 0 means 4.
 	Concurrency int
+	// Workers is how many events a consumer of the chunk and embed stages has in hand at
+	// once; 0 means 2 and 1.
+	Workers int
 	// TextThreshold is that of apply.Options.
 	TextThreshold int
 	// Reconcile is the time between looks for work that no event speaks of; 0 means 30 s.
@@ -71,13 +85,16 @@ func New(parts Parts) *Pipeline {
 		parts.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Pipeline{parts: parts, Outbox: outbox.New(parts.Store, parts.Bus, parts.Log)}
+	if parts.Holder != "" {
+		p.Outbox.Share()
+	}
 	paths, _ := parts.Provider.(embedding.PathEmbedder)
 	p.Sealer = apply.New(parts.Store, apply.Options{
 		Outbox: p.Outbox, Recipe: parts.Recipe, Paths: paths, Fallback: parts.Fallback,
 		TextThreshold: parts.TextThreshold, OnSealed: parts.OnSealed, Now: parts.Now, Log: parts.Log,
 	})
 	p.Reconciler = reconcile.New(parts.Store, parts.Bus, p.Outbox, p.Sealer, reconcile.Options{
-		Recipe: parts.Recipe, Now: parts.Now, Log: parts.Log,
+		Recipe: parts.Recipe, Shared: parts.Holder != "", Now: parts.Now, Log: parts.Log,
 	})
 	deps := stage.Deps{
 		Store: parts.Store, Bus: parts.Bus, Outbox: p.Outbox, Recipe: parts.Recipe,
@@ -90,31 +107,68 @@ func New(parts Parts) *Pipeline {
 	return p
 }
 
-// Handlers are the stages as consumers, for those who deliver by themselves.
+// Handlers are the stages by their roles, for those who deliver by themselves.
 func (p *Pipeline) Handlers() map[string]bus.Handler {
 	return map[string]bus.Handler{
-		p.chunker.Consumer(1).Name:  p.chunker.Handle,
-		p.embedder.Consumer(1).Name: p.embedder.Handle,
-		p.Sealer.Consumer().Name:    p.Sealer.Handle,
+		string(RoleChunk): p.chunker.Handle,
+		string(RoleEmbed): p.embedder.Handle,
+		string(RoleApply): p.Sealer.Handle,
 	}
 }
 
 // Run consumes events and reconciles until ctx ends, and returns nil then. Call
-// Reconciler.Heal before it.
+// Reconciler.Heal before it, unless Parts.Holder is set.
 func (p *Pipeline) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	consume := func(c bus.Consumer, handle bus.Handler) {
-		g.Go(func() error {
-			if err := p.parts.Bus.Consume(ctx, c, p.watched(handle)); err != nil {
-				return fmt.Errorf("consumer %s: %w", c.Name, err)
-			}
-			return nil
-		})
+	stages := []struct {
+		role      Role
+		consumers []bus.Consumer
+		handle    bus.Handler
+	}{
+		{RoleChunk, p.chunker.Consumers(cmp.Or(p.parts.Workers, 2)), p.chunker.Handle},
+		{RoleEmbed, p.embedder.Consumers(cmp.Or(p.parts.Workers, 1)), p.embedder.Handle},
 	}
-	consume(p.chunker.Consumer(2), p.chunker.Handle)
-	consume(p.embedder.Consumer(1), p.embedder.Handle)
-	consume(p.Sealer.Consumer(), p.Sealer.Handle)
+	for _, s := range stages {
+		for _, c := range s.consumers {
+			if p.has(s.role) {
+				g.Go(func() error { return p.consume(ctx, c, s.handle) })
+			}
+		}
+	}
+	if p.has(RoleApply) {
+		g.Go(func() error { return p.lead(ctx) })
+	}
+	return g.Wait()
+}
+
+func (p *Pipeline) has(r Role) bool { return p.parts.Roles == nil || slices.Contains(p.parts.Roles, r) }
+
+func (p *Pipeline) consume(ctx context.Context, c bus.Consumer, handle bus.Handler) error {
+	if err := p.parts.Bus.Consume(ctx, c, p.watched(handle)); err != nil {
+		return fmt.Errorf("consumer %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// lead applies: alone, or while no other process that shares the work does.
+func (p *Pipeline) lead(ctx context.Context) error {
+	if p.parts.Holder == "" {
+		return p.apply(ctx)
+	}
+	o := tenure.Options{Name: store.ApplyLease, Holder: p.parts.Holder, Log: p.parts.Log}
+	return tenure.Keep(ctx, p.parts.Store, o, func(ctx context.Context) error {
+		p.Sealer.Forget()
+		return p.apply(ctx)
+	})
+}
+
+func (p *Pipeline) apply(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.consume(ctx, p.Sealer.Consumer(), p.Sealer.Handle) })
 	g.Go(func() error { return p.Reconciler.Run(ctx, p.parts.Reconcile) })
+	if p.parts.Duty != nil {
+		g.Go(func() error { return p.parts.Duty(ctx) })
+	}
 	return g.Wait()
 }
 

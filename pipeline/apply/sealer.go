@@ -89,6 +89,14 @@ func (s *Sealer) Want(id store.CodebaseID) {
 	s.wanted[id] = true
 }
 
+// Forget drops what the sealer knows of snapshots on their way, because another process has
+// sealed meanwhile: the store knows better.
+func (s *Sealer) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.tracks)
+}
+
 // takeWant reports whether a reader waits, and forgets it.
 func (s *Sealer) takeWant(id store.CodebaseID) bool {
 	s.wantMu.Lock()

@@ -8,7 +8,9 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// Lane is the part of a subject that says who made a message.
+// Lane is the part of a subject that says who made a message, and whether it may wait: what
+// belongs to the later part of a large change has lanes of its own, with consumers of their
+// own, so that a first index never stands before an edit.
 type Lane string
 
 // The lanes. A codebase's subject on a lane is "freshet.<tenant>.<codebase>.<lane>".
@@ -17,6 +19,9 @@ const (
 	LaneChunk Lane = "chunk" // files.chunked
 	LaneEmbed Lane = "embed" // files.embedded
 	LaneApply Lane = "apply" // snapshot.sealed, file.parked, file.unparked
+
+	LaneBulk      Lane = "bulk"      // files.changed of large changes
+	LaneBulkChunk Lane = "bulkchunk" // files.chunked of large changes
 )
 
 // Message is an event on its way. ID makes a repeat within the dedupe window a no-op.

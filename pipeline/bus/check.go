@@ -10,7 +10,9 @@ import (
 const MaxMessage = 512 << 10
 
 // Lanes lists every lane.
-func Lanes() []Lane { return []Lane{LaneSync, LaneChunk, LaneEmbed, LaneApply} }
+func Lanes() []Lane {
+	return []Lane{LaneSync, LaneChunk, LaneEmbed, LaneApply, LaneBulk, LaneBulkChunk}
+}
 
 // CheckBatch refuses what no bus publishes: nothing at all, messages of several lanes,
 // names that cannot stand in a subject, an ID missing or twice, and what is too large.

@@ -32,13 +32,18 @@ type Store interface {
 // Pump moves committed events from the store to the log. It may be used from several
 // goroutines.
 type Pump struct {
-	store Store
-	log   Log
-	slog  *slog.Logger
+	store  Store
+	log    Log
+	slog   *slog.Logger
+	shared bool
 
 	mu          sync.Mutex // one flush at a time; guards incarnation
 	incarnation string
 }
+
+// Share makes the pump ask for the log's incarnation at each publish, because another
+// process may make the log anew. It is called before the first Flush.
+func (p *Pump) Share() { p.shared = true }
 
 // New returns a pump. logger nil means discard.
 func New(s Store, l Log, logger *slog.Logger) *Pump {
@@ -93,7 +98,7 @@ func firstRun(events []store.OutboxEvent) (int, bus.Lane, error) {
 		if err != nil {
 			return 0, "", fmt.Errorf("decode outbox event %s/%d/%d: %w", o.Codebase, o.Snapshot, o.Part, err)
 		}
-		l := LaneOf(e.Type)
+		l := LaneOf(e)
 		if i > 0 && (o.Codebase != events[0].Codebase || l != lane) {
 			return i, lane, nil
 		}
@@ -102,10 +107,17 @@ func firstRun(events []store.OutboxEvent) (int, bus.Lane, error) {
 	return len(events), lane, nil
 }
 
-// LaneOf returns the lane on which events of a type travel.
-func LaneOf(t event.Type) bus.Lane {
-	switch t {
+// LaneOf returns the lane on which an event travels.
+func LaneOf(e event.Event) bus.Lane {
+	switch e.Type {
+	case event.FilesChanged:
+		if e.Bulk() {
+			return bus.LaneBulk
+		}
 	case event.FilesChunked:
+		if e.Bulk() {
+			return bus.LaneBulkChunk
+		}
 		return bus.LaneChunk
 	case event.FilesEmbedded:
 		return bus.LaneEmbed
@@ -128,7 +140,7 @@ func (p *Pump) publish(ctx context.Context, events []store.OutboxEvent, lane bus
 	if err != nil {
 		return fmt.Errorf("publish %d events of %s: %w", len(events), events[0].Codebase, err)
 	}
-	if p.incarnation == "" {
+	if p.incarnation == "" || p.shared {
 		state, err := p.log.State(ctx)
 		if err != nil {
 			return fmt.Errorf("inspect log: %w", err)

@@ -41,6 +41,7 @@ type Reconciler struct {
 	sealer      Sealer
 	recipe      store.Recipe
 	fingerprint store.Fingerprint
+	shared      bool
 	now         func() time.Time
 	slog        *slog.Logger
 }
@@ -48,6 +49,9 @@ type Reconciler struct {
 // Options of a Reconciler.
 type Options struct {
 	Recipe store.Recipe
+	// Shared is set where other processes work on the same log: their deliveries in flight
+	// are not lost, and the log may be lost while this process runs.
+	Shared bool
 	Now    func() time.Time // nil means time.Now
 	Log    *slog.Logger     // nil means discard
 }
@@ -62,7 +66,7 @@ func New(s store.Store, log Log, pump Pump, sealer Sealer, o Options) *Reconcile
 	}
 	return &Reconciler{
 		store: s, log: log, pump: pump, sealer: sealer, recipe: o.Recipe,
-		fingerprint: o.Recipe.Fingerprint(), now: o.Now, slog: o.Log,
+		fingerprint: o.Recipe.Fingerprint(), shared: o.Shared, now: o.Now, slog: o.Log,
 	}
 }
 
@@ -71,13 +75,13 @@ func New(s store.Store, log Log, pump Pump, sealer Sealer, o Options) *Reconcile
 // events of whatever work remains. It returns the reason, "" when the log was whole. Call
 // it before consumers start.
 func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
+	known, err := r.store.LogPosition(ctx) // before the log, which others may write to
+	if err != nil {
+		return "", fmt.Errorf("read log position: %w", err)
+	}
 	state, err := r.log.State(ctx)
 	if err != nil {
 		return "", fmt.Errorf("inspect log: %w", err)
-	}
-	known, err := r.store.LogPosition(ctx)
-	if err != nil {
-		return "", fmt.Errorf("read log position: %w", err)
 	}
 	reason = "created"
 	if known.Incarnation != "" {
@@ -109,12 +113,31 @@ func (r *Reconciler) takeOver(ctx context.Context, state bus.State) error {
 	if err := r.pump.Flush(ctx); err != nil {
 		return fmt.Errorf("publish outbox: %w", err)
 	}
+	if r.shared {
+		return r.advanceAll(ctx)
+	}
 	for _, c := range state.Consumers {
 		if c.InFlight > 0 {
 			return r.requeueAll(ctx)
 		}
 	}
 	return nil
+}
+
+// advanceAll seals what was finished before this process began to seal. What is left of the
+// rest is in flight elsewhere, or comes back when its worker is gone.
+func (r *Reconciler) advanceAll(ctx context.Context) error {
+	awaiting, err := r.forgotten(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for id := range awaiting {
+		if err := r.sealer.Advance(ctx, id); err != nil && !errors.Is(err, bus.ErrObsolete) {
+			errs = append(errs, fmt.Errorf("seal what is done of %s: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (r *Reconciler) requeueAll(ctx context.Context) error {
@@ -152,7 +175,11 @@ func (r *Reconciler) Run(ctx context.Context, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		if err := r.Once(ctx); err != nil && ctx.Err() == nil {
+		err := r.heal(ctx)
+		if err == nil {
+			err = r.Once(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
 			r.slog.Warn("reconcile", "error", err)
 		}
 		select {
@@ -161,6 +188,15 @@ func (r *Reconciler) Run(ctx context.Context, every time.Duration) error {
 		case <-ticker.C:
 		}
 	}
+}
+
+// heal looks at a log that others may damage while this process runs.
+func (r *Reconciler) heal(ctx context.Context) error {
+	if !r.shared {
+		return nil
+	}
+	_, err := r.Heal(ctx)
+	return err
 }
 
 // Once publishes what waits in the outbox, seals snapshots of which nothing is left to do,
@@ -229,8 +265,9 @@ func (r *Reconciler) idle(ctx context.Context) (bool, error) {
 	return len(state.Consumers) >= stages, nil
 }
 
-// stages is how many consumers a pipeline has: chunk, embed and apply.
-const stages = 3
+// stages is how many consumers a pipeline has: chunk and embed, each also for large
+// changes, and apply.
+const stages = 5
 
 // requeue makes the events of a codebase's remaining work, or seals when none remains.
 func (r *Reconciler) requeue(ctx context.Context, c store.Codebase) error {

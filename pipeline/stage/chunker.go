@@ -44,9 +44,13 @@ func NewChunker(deps Deps, opts ChunkerOptions) *Chunker {
 	return &Chunker{core: newCore(deps, store.StageChunk), opts: opts}
 }
 
-// Consumer is the durable consumer whose deliveries Handle takes.
-func (c *Chunker) Consumer(workers int) bus.Consumer {
-	return bus.Consumer{Name: "chunk", Lanes: []bus.Lane{bus.LaneSync}, Workers: workers}
+// Consumers are the durable consumers whose deliveries Handle takes: one for edits and one
+// for large changes, each with its own workers.
+func (c *Chunker) Consumers(workers int) []bus.Consumer {
+	return []bus.Consumer{
+		{Name: "chunk", Lanes: []bus.Lane{bus.LaneSync}, Workers: workers},
+		{Name: "chunk-bulk", Lanes: []bus.Lane{bus.LaneBulk}, Workers: workers},
+	}
 }
 
 // Handle processes one event. Files whose syntax the store has are passed on untouched.
@@ -70,7 +74,7 @@ func (c *Chunker) Handle(ctx context.Context, d bus.Delivery) error {
 	if err := c.count(ctx, e, faults); err != nil {
 		return err
 	}
-	if err := c.follow(ctx, event.Chunked(e, files, c.Now()), bus.LaneChunk); err != nil {
+	if err := c.follow(ctx, event.Chunked(e, files, c.Now())); err != nil {
 		return err
 	}
 	c.report(e, len(missing), len(files)-len(missing), chunks)

@@ -17,17 +17,25 @@ import (
 type Embedder struct {
 	core
 	provider embedding.Provider
+	calls    chan struct{} // as many as the provider takes at once
 	key      string
 }
 
 // NewEmbedder returns an embed stage over a provider whose recipe is that of deps.
 func NewEmbedder(deps Deps, provider embedding.Provider) *Embedder {
-	return &Embedder{core: newCore(deps, store.StageEmbed), provider: provider, key: deps.Recipe.Embedding.Key()}
+	return &Embedder{
+		core: newCore(deps, store.StageEmbed), provider: provider,
+		calls: make(chan struct{}, max(1, provider.Limits().Concurrency)), key: deps.Recipe.Embedding.Key(),
+	}
 }
 
-// Consumer is the durable consumer whose deliveries Handle takes.
-func (m *Embedder) Consumer(workers int) bus.Consumer {
-	return bus.Consumer{Name: "embed", Lanes: []bus.Lane{bus.LaneChunk}, Workers: workers}
+// Consumers are the durable consumers whose deliveries Handle takes: one for edits and one
+// for large changes, each with its own workers.
+func (m *Embedder) Consumers(workers int) []bus.Consumer {
+	return []bus.Consumer{
+		{Name: "embed", Lanes: []bus.Lane{bus.LaneChunk}, Workers: workers},
+		{Name: "embed-bulk", Lanes: []bus.Lane{bus.LaneBulkChunk}, Workers: workers},
+	}
 }
 
 // Handle processes one event. A text that has a vector is never sent to the provider.
@@ -50,7 +58,7 @@ func (m *Embedder) Handle(ctx context.Context, d bus.Delivery) error {
 	if err := m.count(ctx, e, faults); err != nil {
 		return err
 	}
-	if err := m.follow(ctx, event.Embedded(e, e.Processed.Files, m.Now()), bus.LaneEmbed); err != nil {
+	if err := m.follow(ctx, event.Embedded(e, e.Processed.Files, m.Now())); err != nil {
 		return err
 	}
 	m.report(e, len(jobs), len(e.Processed.Files)-len(jobs), made)
@@ -238,7 +246,13 @@ func (m *Embedder) call(ctx context.Context, batch []text) ([]store.VectorRecord
 	for i, t := range batch {
 		bodies[i] = t.body
 	}
+	select {
+	case m.calls <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	vectors, err := m.provider.Embed(ctx, embedding.Document, bodies)
+	<-m.calls
 	if err != nil {
 		var unavailable *embedding.Unavailable
 		if errors.As(err, &unavailable) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/pipeline/outbox"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
 )
@@ -105,12 +106,12 @@ func (c *core) wanted(ctx context.Context, codebase store.Codebase, number uint6
 
 // follow publishes the event that says the stage has finished with files. It keeps the
 // part of the event it follows, so that a repeat is the same event.
-func (c *core) follow(ctx context.Context, next event.Event, lane bus.Lane) error {
+func (c *core) follow(ctx context.Context, next event.Event) error {
 	data, err := event.Encode(next)
 	if err != nil {
 		return &bus.Drop{Err: fmt.Errorf("encode %s: %w", next.Type, err)}
 	}
-	_, err = c.Bus.Publish(ctx, []bus.Message{{Codebase: next.Codebase, Lane: lane, ID: next.ID(), Data: data}}, nil)
+	_, err = c.Bus.Publish(ctx, []bus.Message{{Codebase: next.Codebase, Lane: outbox.LaneOf(next), ID: next.ID(), Data: data}}, nil)
 	if err != nil {
 		return outage(fmt.Errorf("publish %s: %w", next.Type, err))
 	}

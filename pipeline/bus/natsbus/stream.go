@@ -18,7 +18,7 @@ import (
 
 // settings is the version of the streams' settings. A stream of ours with a lower one is
 // brought up to it.
-const settings = 1
+const settings = 2
 
 // The keys of a stream's metadata.
 const (

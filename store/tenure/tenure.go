@@ -1,0 +1,136 @@
+// Package tenure keeps a lease for as long as it can: Keep waits until the lease is free,
+// runs a function under its fence while it holds it, and waits again when it lost it. Any
+// number of processes may keep the same lease; one of them at a time runs its function.
+package tenure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/freshet/freshet/store"
+)
+
+// Leaser hands out leases; a store.Writer is one.
+type Leaser interface {
+	Acquire(ctx context.Context, name, holder string, ttl time.Duration) (store.Lease, error)
+	Release(ctx context.Context, l store.Lease) error
+}
+
+// Options of Keep. Name and Holder are required; Holder is of one process and never used
+// again.
+type Options struct {
+	Name, Holder string
+	// TTL is how long the lease outlives its holder; 0 means 5 s. It is renewed, and asked
+	// for, three times as often.
+	TTL time.Duration
+	// OnHeld is told who holds the lease while it is another's; nil means nobody.
+	OnHeld func(store.Lease)
+	Log    *slog.Logger // nil means discard
+}
+
+func (o Options) withDefaults() Options {
+	if o.TTL == 0 {
+		o.TTL = 5 * time.Second
+	}
+	if o.OnHeld == nil {
+		o.OnHeld = func(store.Lease) {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// ErrLost is why the context of a function ends whose lease is gone.
+var ErrLost = errors.New("the lease was lost")
+
+// Keep runs fn whenever the lease is this process's, until ctx ends, and returns nil then.
+// The context of fn carries the fence and ends when the lease is lost or cannot be renewed
+// in time; fn returns soon after. An error that fn returns while it holds the lease ends
+// Keep. The lease is given back whenever fn returns.
+func Keep(ctx context.Context, s Leaser, o Options, fn func(ctx context.Context) error) error {
+	o = o.withDefaults()
+	ticker := time.NewTicker(o.TTL / 3)
+	defer ticker.Stop()
+	for {
+		asked := time.Now()
+		lease, err := s.Acquire(ctx, o.Name, o.Holder, o.TTL)
+		switch {
+		case err == nil:
+			if err := hold(ctx, s, o, lease, asked, fn); err != nil {
+				return fmt.Errorf("under lease %s: %w", o.Name, err)
+			}
+		case errors.Is(err, store.ErrHeld):
+			o.OnHeld(lease)
+		case ctx.Err() == nil:
+			o.Log.Warn("ask for lease", "lease", o.Name, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// hold runs fn and renews the lease meanwhile.
+func hold(ctx context.Context, s Leaser, o Options, lease store.Lease, asked time.Time, fn func(ctx context.Context) error) error {
+	o.Log.Info("lease taken", "lease", o.Name, "token", lease.Token)
+	held, lose := context.WithCancelCause(store.WithFence(ctx, lease))
+	var renewing sync.WaitGroup
+	done := make(chan struct{})
+	renewing.Go(func() { renew(held, s, o, lease, asked, lose, done) })
+	err := fn(held)
+	lost := errors.Is(context.Cause(held), ErrLost)
+	close(done)
+	renewing.Wait()
+	lose(nil)
+	if lost {
+		o.Log.Warn("lease lost", "lease", o.Name, "token", lease.Token)
+		return nil
+	}
+	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.TTL)
+	defer cancel()
+	if rerr := s.Release(release, lease); rerr != nil {
+		o.Log.Warn("give lease back", "lease", o.Name, "error", rerr) // it ends by itself
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// renew keeps the lease until done, and ends held when it cannot: because another took it,
+// or because it could not be renewed before it ended by this process's own clock.
+func renew(held context.Context, s Leaser, o Options, lease store.Lease, asked time.Time, lose context.CancelCauseFunc, done <-chan struct{}) {
+	ticker := time.NewTicker(o.TTL / 3)
+	defer ticker.Stop()
+	for {
+		ends := time.NewTimer(time.Until(asked.Add(o.TTL)))
+		select {
+		case <-done:
+			ends.Stop()
+			return
+		case <-ends.C:
+			lose(ErrLost)
+			return
+		case <-ticker.C:
+		}
+		ends.Stop()
+		at := time.Now()
+		attempt, cancel := context.WithDeadline(held, asked.Add(o.TTL))
+		renewed, err := s.Acquire(attempt, o.Name, o.Holder, o.TTL)
+		cancel()
+		switch {
+		case err == nil && renewed.Token == lease.Token:
+			asked = at
+		case err == nil, errors.Is(err, store.ErrHeld):
+			lose(ErrLost)
+			return
+		}
+	}
+}
