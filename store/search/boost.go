@@ -57,6 +57,7 @@ func (b *booster) of(c *candidate, best float64) boosts {
 		out.stem = float64(b.Stem*best) * share
 		out.symbol = float64(b.Symbol*best) * c.defines.share(b.lookUp)
 	}
+	out.depth = -float64(b.Depth*best) * depthShare(path)
 	if flags&store.FlagTest != 0 && !b.asks.tests {
 		out.test = b.Test
 	}
@@ -68,7 +69,7 @@ func (b *booster) of(c *candidate, best float64) boosts {
 
 // stemShare is the share of the words of a path's stem that the query holds.
 func (b *booster) stemShare(path []byte) float64 {
-	stem := lexical.StemTokens(string(path))
+	stem := lexical.StemTokens(string(stemPath(path)))
 	if len(stem) == 0 {
 		return 0
 	}
@@ -79,6 +80,29 @@ func (b *booster) stemShare(path []byte) float64 {
 		}
 	}
 	return float64(n) / float64(len(stem))
+}
+
+// stemPath is the path whose stem says what a file is about: its folder's for a file that
+// stands for its folder.
+func stemPath(path []byte) []byte {
+	slash := bytes.LastIndexByte(path, '/')
+	if slash < 0 {
+		return path
+	}
+	name, _, _ := bytes.Cut(path[slash+1:], []byte("."))
+	switch string(name) {
+	case "index", "init", "lib", "main", "mod", "__init__":
+		return append(bytes.Clone(path[:slash]), '.') // the folder's own dots are no extension
+	}
+	return path
+}
+
+// deepest is the depth from which on files count as equally deep.
+const deepest = 6
+
+// depthShare says how deep in folders a file is, 1 for the deepest.
+func depthShare(path []byte) float64 {
+	return float64(min(bytes.Count(path, []byte("/")), deepest)) / deepest
 }
 
 // minShort is the fewest letters of a word that is taken for the beginning of a longer

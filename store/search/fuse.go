@@ -24,6 +24,7 @@ type candidate struct {
 // penalties multiplied.
 type boosts struct {
 	stem, symbol, path, file float64
+	depth                    float64 // not above 0
 	test, aside              float64
 }
 
@@ -212,7 +213,7 @@ func (r *run) score(candidates []candidate, text *texter, vector *vectorQuery) {
 	for i := range candidates {
 		c := &candidates[i]
 		c.boosts = b.of(c, best)
-		added := c.base + c.boosts.stem + c.boosts.symbol + c.boosts.path
+		added := c.base + c.boosts.stem + c.boosts.symbol + c.boosts.path + c.boosts.depth
 		c.score = float64(added * float64(c.boosts.test*c.boosts.aside))
 	}
 }

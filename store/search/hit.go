@@ -99,7 +99,7 @@ func explain(c *candidate, h joined, ranked []candidate, text *texter) *Explain 
 	e := &Explain{BM25: c.bm25, Cosine: c.cosine, Base: c.base, Boosts: map[string]float64{},
 		Penalties: map[string]float64{}, Joined: h.last - h.first}
 	for name, value := range map[string]float64{"stem": c.boosts.stem, "symbol": c.boosts.symbol,
-		"path": c.boosts.path, "file": c.boosts.file} {
+		"path": c.boosts.path, "file": c.boosts.file, "depth": c.boosts.depth} {
 		if value != 0 {
 			e.Boosts[name] = value
 		}

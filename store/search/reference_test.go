@@ -117,8 +117,8 @@ func TestEngineEqualsReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var live []segment.File
 		for i := range rapid.IntRange(0, 8).Draw(t, "files") {
-			folder := rapid.SampledFrom([]string{"", "dir0/", "dir1/", "dir2/examples/"}).Draw(t, "folder")
-			name := rapid.SampledFrom(vocabulary).Draw(t, "file")
+			folder := rapid.SampledFrom([]string{"", "dir0/", "dir1/", "push/", "dir2/examples/"}).Draw(t, "folder")
+			name := rapid.SampledFrom(append([]string{"index.", "mod."}, vocabulary...)).Draw(t, "file")
 			live = append(live, drawFile(t, fmt.Sprintf("%s%s%d%s", folder, name, i, rapid.SampledFrom([]string{".go", ".c", ".h"}).Draw(t, "ext"))))
 		}
 		corpus := reference.Corpus{Files: live, Vector: drawUnit(t), Oversample: rapid.SampledFrom([]int{2, 5, 1000}).Draw(t, "oversample")}

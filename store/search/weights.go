@@ -18,13 +18,17 @@ type Ranking struct {
 	Vector float64
 	// Inflect counts a word of the query in all its forms (lexical.Inflections).
 	Inflect bool
-	// Stem is multiplied by the share of the file's stem that the query names, Path by the
+	// Stem is multiplied by the share of the file's stem that the query names (of its folder's
+	// for a file that stands for it: index, mod, __init__), Path by the
 	// share of the query, by idf, that the path holds.
 	Stem, Path float64
 	// Symbol is for a chunk that defines a symbol which the query names: half of it when
 	// the name differs in its case, half as much again for a type, and twice of it when the
 	// query is nothing but a name.
 	Symbol float64
+	// Depth is taken off a file that lies deep in folders, a sixth of it for each: what is
+	// central stands near the root.
+	Depth float64
 	// File is multiplied by the sum of score/rank of the next good chunks of the file.
 	File float64
 	// Test is for test files, Aside for documents, examples, legacy, vendored and generated
@@ -36,8 +40,8 @@ type Ranking struct {
 // the evaluation, and kept round.
 func DefaultRanking() Ranking {
 	return Ranking{
-		Vector: 0.5, Inflect: true,
-		Stem: 0.25, Path: 0.2, Symbol: 0.3, File: 0.4,
+		Vector: 0.6, Inflect: true,
+		Stem: 0.25, Path: 0.2, Symbol: 0.3, Depth: 0.15, File: 0.4,
 		Test: 0.5, Aside: 0.6,
 	}
 }

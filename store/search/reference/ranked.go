@@ -2,6 +2,7 @@ package reference
 
 import (
 	"math"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -189,7 +190,7 @@ func setBases(candidates []*chunk, text, vector bool) (best float64) {
 		case !text:
 			ch.base = nearness
 		default:
-			ch.base = float64(0.5*nearness) + float64(0.5*words)
+			ch.base = float64(0.6*nearness) + float64((1-0.6)*words)
 		}
 		best = math.Max(best, ch.base)
 	}
@@ -207,6 +208,7 @@ func boosted(ch *chunk, best float64, query lexical.Query, weights map[string]fl
 		score += float64(0.3*best) * share
 		score += pathBoost(ch, best, query, weights)
 	}
+	score += -float64(0.15*best) * (float64(min(strings.Count(ch.file.Entry.Path, "/"), 6)) / 6)
 	penalty := 1.0
 	if ch.file.Entry.Flags&store.FlagTest != 0 && !query.Asks("test", "tests", "testing", "spec", "specs", "fixture", "fixtures", "benchmark", "benchmarks") {
 		penalty *= 0.5
@@ -218,7 +220,12 @@ func boosted(ch *chunk, best float64, query lexical.Query, weights map[string]fl
 }
 
 func stemBoost(ch *chunk, best float64, query lexical.Query) float64 {
-	stem := lexical.StemTokens(ch.file.Entry.Path)
+	about := ch.file.Entry.Path
+	folder, name := path.Split(about)
+	if name, _, _ = strings.Cut(name, "."); folder != "" && slices.Contains([]string{"index", "init", "lib", "main", "mod", "__init__"}, name) {
+		about = strings.TrimSuffix(folder, "/") + "."
+	}
+	stem := lexical.StemTokens(about)
 	n := 0
 	for _, word := range stem {
 		if slices.ContainsFunc(query.Words, func(w string) bool {
