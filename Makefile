@@ -10,8 +10,10 @@ KILLROUNDS   ?= 200
 BENCHREPO    ?= .
 TIMEOUT      ?= 25m
 CORPUS       ?= .corpus
+QUERIES      ?= testdata/eval
+REPOS        ?= ..
 
-.PHONY: help build install test check race lint fmt fuzz bench killloop histories freshness docs conformance clean
+.PHONY: help build install test check race lint fmt fuzz bench killloop histories freshness docs conformance corpus model eval clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +76,9 @@ corpus: ## fetch the sources of the built-in model into CORPUS, name those that 
 
 model: ## train the built-in model on CORPUS again; the same corpus gives the same bytes
 	$(GO) run ./cmd/train build -cache $(CORPUS)
+
+eval: ## retrieval quality over the checkouts in REPOS, by the annotations in QUERIES
+	$(GO) run ./cmd/freshet eval --ablations --queries $(QUERIES) --repos $(REPOS)
 
 clean: ## remove what build made
 	rm -f freshet
