@@ -79,16 +79,8 @@ func (b *Bus) open(ctx context.Context) error {
 	if b.keys, err = openKeyring(b.opts.Dir); err != nil {
 		return err
 	}
-	if b.opts.URL != "" {
-		conn, err := nats.Connect(b.opts.URL, b.connectOptions()...)
-		if err != nil {
-			return fmt.Errorf("connect to %s: %w", b.opts.URL, err)
-		}
-		b.conn = conn
-		if err := checkVersion(conn.ConnectedServerVersion()); err != nil {
-			return err
-		}
-		return b.attach(ctx)
+	if b.remote() {
+		return b.openRemote(ctx)
 	}
 	if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
 		return fmt.Errorf("make directory: %w", err)
@@ -208,6 +200,9 @@ func (b *Bus) attach(ctx context.Context) error {
 		return err
 	}
 	b.begin(stream)
+	if b.remote() {
+		return nil // a purge under way may be another process's
+	}
 	return b.finishPurge(ctx)
 }
 
@@ -256,6 +251,7 @@ func (b *Bus) current() *incarnation {
 func (b *Bus) connectOptions() []nats.Option {
 	return []nats.Option{
 		nats.Name("freshet"),
+		nats.CustomInboxPrefix("_INBOX." + b.opts.Tenant),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {

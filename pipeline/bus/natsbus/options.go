@@ -10,8 +10,11 @@ import (
 type Options struct {
 	// Dir is where the embedded server keeps its files. It is made when missing.
 	Dir string
-	// URL is a server elsewhere. When it is set there is no embedded server.
+	// URL is a server elsewhere, or several of one cluster with commas between them; each
+	// may hold a user and password, or a token. When it is set there is no embedded server.
 	URL string
+	// Remote says how a server elsewhere is reached and used.
+	Remote Remote
 	// Tenant is the token in subjects and stream names, of [a-z0-9]; "" means default.
 	Tenant string
 	// RelaxedSync leaves it to the embedded server to sync its files now and then: after a
@@ -24,6 +27,18 @@ type Options struct {
 	// Now is the clock for names and stamps; nil means time.Now.
 	Now func() time.Time
 	Log *slog.Logger // nil means discard
+}
+
+// Remote says how a server elsewhere is reached and used. The zero value works where neither
+// credentials nor certificates are asked for.
+type Remote struct {
+	// Credentials is a file with a user's JWT and seed.
+	Credentials string
+	// CA is a file with the certificates that the server's is to be signed by; Cert and Key
+	// are files with that of the client. All are in PEM.
+	CA, Cert, Key string
+	// Replicas is how many servers keep the streams; 0 means 3 in a cluster, else 1.
+	Replicas int
 }
 
 // OpenReport says what Open found.

@@ -55,14 +55,29 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
-	sequence, err := b.publish(ctx, messages, guard)
-	if errors.Is(err, errRepeat) || errors.Is(err, bus.ErrGuard) {
-		sequence, err = b.publishRest(ctx, messages, guard, err)
+	sequence, err := b.attempt(ctx, messages, guard)
+	for b.unanswered(ctx, err) {
+		sequence, err = b.attempt(ctx, messages, guard)
 	}
 	if err = b.explainFull(err); err != nil {
 		return 0, fmt.Errorf("publish %d messages to %s/%s: %w", len(messages), messages[0].Codebase, messages[0].Lane, err)
 	}
 	return sequence, nil
+}
+
+// attempt publishes once. Whether messages of an attempt that was not answered are in the
+// log is not known; their IDs make the next one harmless.
+func (b *Bus) attempt(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
+	if b.remote() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, answerWait)
+		defer cancel()
+	}
+	sequence, err := b.publish(ctx, messages, guard)
+	if errors.Is(err, errRepeat) || errors.Is(err, bus.ErrGuard) {
+		sequence, err = b.publishRest(ctx, messages, guard, err)
+	}
+	return sequence, err
 }
 
 // publish sends one message plainly and several as an atomic batch, whose messages the

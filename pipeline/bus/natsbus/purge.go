@@ -55,6 +55,11 @@ func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) erro
 }
 
 func (b *Bus) purge(ctx context.Context, id store.CodebaseID, below uint64) error {
+	if b.remote() { // one that was cut off was left for whoever purges next
+		if err := b.finishPurge(ctx); err != nil {
+			return err
+		}
+	}
 	i, err := b.announce(ctx, id, below)
 	if err != nil {
 		return err

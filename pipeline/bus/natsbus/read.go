@@ -68,6 +68,11 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, fn func(bus.Stored) err
 
 // Follow implements bus.Bus.
 func (b *Bus) Follow(ctx context.Context, from uint64, fn func(bus.Stored) error) error {
+	return b.FollowLanes(ctx, from, bus.Lanes(), fn)
+}
+
+// FollowLanes is Follow for the messages of some lanes.
+func (b *Bus) FollowLanes(ctx context.Context, from uint64, lanes []bus.Lane, fn func(bus.Stored) error) error {
 	ctx, leave, err := b.calls.join(ctx)
 	if err != nil {
 		return err
@@ -75,7 +80,7 @@ func (b *Bus) Follow(ctx context.Context, from uint64, fn func(bus.Stored) error
 	defer leave()
 	from = max(from, 1)
 	for log, tries := b.current(), 1; ctx.Err() == nil; tries++ {
-		next, err := b.followOnce(ctx, log, from, fn)
+		next, err := b.followOnce(ctx, log, from, lanes, fn)
 		var own *ownError
 		if errors.As(err, &own) {
 			return own.err
@@ -93,13 +98,13 @@ func (b *Bus) Follow(ctx context.Context, from uint64, fn func(bus.Stored) error
 }
 
 // followOnce follows one incarnation.
-func (b *Bus) followOnce(ctx context.Context, log *incarnation, from uint64, fn func(bus.Stored) error) (uint64, error) {
+func (b *Bus) followOnce(ctx context.Context, log *incarnation, from uint64, lanes []bus.Lane, fn func(bus.Stored) error) (uint64, error) {
 	ctx, leave, err := log.calls.join(ctx)
 	if err != nil {
 		return from, err
 	}
 	defer leave()
-	return b.scan(ctx, log, jetstream.ConsumerConfig{OptStartSeq: from}, 0, fn)
+	return b.scan(ctx, log, jetstream.ConsumerConfig{OptStartSeq: from, FilterSubjects: b.laneSubjects(lanes)}, 0, fn)
 }
 
 // ownError is an error of the function that reads.

@@ -43,6 +43,7 @@ const maxHeaders = 4 << 10
 func (b *Bus) wantedLog() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:               "freshet-" + b.opts.Tenant,
+		Replicas:           b.replicas(),
 		Description:        "freshet: event log of tenant " + b.opts.Tenant,
 		Subjects:           b.laneSubjects(bus.Lanes()),
 		Storage:            jetstream.FileStorage,
@@ -58,6 +59,7 @@ func (b *Bus) wantedLog() jetstream.StreamConfig {
 func (b *Bus) wantedDead() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        "freshet-" + b.opts.Tenant + "-dead",
+		Replicas:    b.replicas(),
 		Description: "freshet: dead letters of tenant " + b.opts.Tenant,
 		Subjects:    []string{"freshet-dead." + b.opts.Tenant + ".>"},
 		Storage:     jetstream.FileStorage,
@@ -94,6 +96,9 @@ func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 	}
 	differ := difference(config, wanted)
 	tuned := config.MaxBytes != wanted.MaxBytes || config.MaxMsgSize != wanted.MaxMsgSize
+	if b.remote() { // processes that want other limits would change them in turns
+		differ, tuned = append(differ, limits(config, wanted)...), false
+	}
 	switch {
 	case version > settings:
 		return nil, fmt.Errorf("stream %s has settings of version %d, this binary knows %d: upgrade it", wanted.Name, version, settings)

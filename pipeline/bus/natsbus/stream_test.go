@@ -1,6 +1,7 @@
 package natsbus
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 func TestOpenRefusesForeignStreams(t *testing.T) {
 	t.Parallel()
 	ours := func(c *jetstream.StreamConfig) {
-		c.Metadata = map[string]string{keySettings: "1", keyIncarnation: "before"}
+		c.Metadata = map[string]string{keySettings: strconv.Itoa(settings), keyIncarnation: "before"}
 	}
 	for _, c := range []struct {
 		name   string
@@ -31,7 +32,7 @@ func TestOpenRefusesForeignStreams(t *testing.T) {
 		{"short memory", func(c *jetstream.StreamConfig) { c.Duplicates = time.Second }, "duplicate window"},
 		{"other subjects", func(c *jetstream.StreamConfig) { c.Subjects = []string{"freshet.default.>"} }, "subjects"},
 		{"no purging", func(c *jetstream.StreamConfig) { c.DenyPurge = true }, "deletion"},
-		{"newer", func(c *jetstream.StreamConfig) { c.Metadata[keySettings] = "2" }, "upgrade"},
+		{"newer", func(c *jetstream.StreamConfig) { c.Metadata[keySettings] = strconv.Itoa(settings + 1) }, "upgrade"},
 		{"older", func(c *jetstream.StreamConfig) {
 			c.Metadata[keySettings] = "0"
 			c.Duplicates, c.AllowAtomicPublish = time.Minute, false
@@ -66,7 +67,7 @@ func TestOpenRefusesForeignStreams(t *testing.T) {
 			if differ := difference(got, b.wantedLog()); len(differ) > 0 || got.MaxBytes != 1<<30 {
 				t.Errorf("it still differs in %v, %d bytes", differ, got.MaxBytes)
 			}
-			if got.Metadata[keyIncarnation] != "before" || got.Metadata[keySettings] != "1" {
+			if got.Metadata[keyIncarnation] != "before" || got.Metadata[keySettings] != strconv.Itoa(settings) {
 				t.Errorf("metadata became %v", got.Metadata)
 			}
 		})

@@ -1,0 +1,54 @@
+package natsbus
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// heed has what the cluster says of the tenant's streams logged: deliveries that were given
+// up, leaders that changed, and a majority that is lost.
+func (b *Bus) heed() error {
+	for _, name := range []string{b.wantedLog().Name, b.wantedDead().Name} {
+		for _, subject := range []string{
+			"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + name + ".>",
+			"$JS.EVENT.ADVISORY.CONSUMER.QUORUM_LOST." + name + ".>",
+			"$JS.EVENT.ADVISORY.STREAM.QUORUM_LOST." + name,
+			"$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED." + name,
+		} {
+			if _, err := b.conn.Subscribe(subject, b.advised); err != nil {
+				return fmt.Errorf("subscribe to advisories: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// advisory is what the advisories that are heeded have in common.
+type advisory struct {
+	Stream     string `json:"stream"`
+	Consumer   string `json:"consumer"`
+	Sequence   uint64 `json:"stream_seq"`
+	Deliveries uint64 `json:"deliveries"`
+	Leader     string `json:"leader"`
+}
+
+func (b *Bus) advised(msg *nats.Msg) {
+	var a advisory
+	if err := json.Unmarshal(msg.Data, &a); err != nil {
+		b.opts.Log.Debug("advisory", "subject", msg.Subject, "error", err)
+		return
+	}
+	kind := strings.Split(strings.TrimPrefix(msg.Subject, "$JS.EVENT.ADVISORY."), ".")[1]
+	switch kind {
+	case "MAX_DELIVERIES":
+		b.opts.Log.Warn("delivery given up by the server", "stream", a.Stream, "consumer", a.Consumer,
+			"sequence", a.Sequence, "deliveries", a.Deliveries)
+	case "QUORUM_LOST":
+		b.opts.Log.Warn("majority of the servers lost", "stream", a.Stream, "consumer", a.Consumer)
+	default:
+		b.opts.Log.Info("leader elected", "stream", a.Stream, "leader", a.Leader)
+	}
+}

@@ -1,0 +1,106 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/store"
+)
+
+// ErrNoAnswer is returned by Ask when nobody serves the codebase, or nobody answered in time.
+var ErrNoAnswer = errors.New("no answer")
+
+// headerFault holds the error with which a request was answered.
+const headerFault = "Freshet-Error"
+
+// maxAnswers bounds the requests that are answered at once; further ones wait.
+const maxAnswers = 64
+
+// Answer answers one request.
+type Answer func(ctx context.Context, request []byte) ([]byte, error)
+
+// askSubject begins with the tenant like every other, and is none of the log's.
+func (b *Bus) askSubject(id store.CodebaseID) string {
+	return "freshet." + b.opts.Tenant + "." + string(id) + ".ask.any"
+}
+
+// Serve answers what is asked of a codebase until ctx ends, and returns nil then, when all
+// answers were given. Of several who serve one codebase each is asked.
+func (b *Bus) Serve(ctx context.Context, id store.CodebaseID, answer Answer) error {
+	if err := bus.CheckSubject(id, bus.LaneSync); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	ctx, leave, err := b.calls.join(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	requests := make(chan *nats.Msg, maxAnswers)
+	sub, err := b.conn.ChanSubscribe(b.askSubject(id), requests)
+	if err != nil {
+		return fmt.Errorf("serve %s: %w", id, err)
+	}
+	var answering sync.WaitGroup
+	defer answering.Wait()
+	free := make(chan struct{}, maxAnswers)
+	for {
+		select {
+		case <-ctx.Done():
+			if err := sub.Unsubscribe(); err != nil {
+				b.opts.Log.Debug("end of serving", "codebase", id, "error", err)
+			}
+			return ended(ctx)
+		case msg := <-requests:
+			free <- struct{}{}
+			answering.Go(func() {
+				defer func() { <-free }()
+				b.answer(ctx, msg, answer)
+			})
+		}
+	}
+}
+
+func (b *Bus) answer(ctx context.Context, msg *nats.Msg, answer Answer) {
+	reply := nats.NewMsg(msg.Reply)
+	data, err := answer(ctx, msg.Data)
+	if err != nil && ctx.Err() != nil {
+		return // whoever takes over is asked next
+	}
+	if reply.Data = data; err != nil {
+		reply.Header.Set(headerFault, oneLine(err.Error()))
+	}
+	if err := b.conn.PublishMsg(reply); err != nil {
+		b.opts.Log.Debug("answer", "error", err)
+	}
+}
+
+// Ask has a request answered by who serves the codebase. Without a deadline in ctx it waits
+// for ever. It returns ErrNoAnswer, wrapped, when nobody answers.
+func (b *Bus) Ask(ctx context.Context, id store.CodebaseID, request []byte) ([]byte, error) {
+	if err := bus.CheckSubject(id, bus.LaneSync); err != nil {
+		return nil, fmt.Errorf("ask: %w", err)
+	}
+	ctx, leave, err := b.calls.join(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	reply, err := b.conn.RequestWithContext(ctx, b.askSubject(id), request)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return nil, fmt.Errorf("%w: nobody serves %s", ErrNoAnswer, id)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return nil, fmt.Errorf("%w in time from who serves %s", ErrNoAnswer, id)
+	case err != nil:
+		return nil, fmt.Errorf("ask who serves %s: %w", id, err)
+	}
+	if fault := reply.Header.Get(headerFault); fault != "" {
+		return nil, errors.New(fault)
+	}
+	return reply.Data, nil
+}
