@@ -3,6 +3,7 @@ package search_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"fmt"
 	"strings"
 	"sync"
@@ -237,5 +238,26 @@ func TestADamagedSegmentIsAnError(t *testing.T) {
 	_, err := e.Search(t.Context(), store.View{Segments: []store.SegmentRef{ref}}, search.Query{Text: "x"})
 	if !errors.Is(err, segment.ErrCorrupt) || m.open != 0 {
 		t.Errorf("error is %v with %d segments open, want ErrCorrupt and none", err, m.open)
+	}
+}
+
+// A best hit with less than half of the words, and no vector near, is said to be weak.
+func TestWeakMatchIsSaid(t *testing.T) {
+	t.Parallel()
+	files := []segment.File{source("a.go", 0, "alpha beta gamma")}
+	for _, c := range []struct {
+		text string
+		weak bool
+	}{
+		{"alpha beta", false},
+		{"alpha unheard", false},
+		{"alpha unheard unseen", true},
+		{"alphas betas", false}, // by their forms
+	} {
+		r := ask(t, files, search.Query{Text: c.text})
+		weak := slices.ContainsFunc(r.Warnings, func(w search.Warning) bool { return w.Code == search.WarnWeak })
+		if weak != c.weak || len(r.Hits) != 1 {
+			t.Errorf("%q: weak is %v with %d hits, want %v with one", c.text, weak, len(r.Hits), c.weak)
+		}
 	}
 }
