@@ -3,8 +3,8 @@ package search_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
