@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -77,6 +79,8 @@ func (e *Engine) Close() error { return e.cache.close() }
 // caller asks CheckRecipe first. A query that cannot be answered as it stands gives a
 // *BadQuery.
 func (e *Engine) Search(ctx context.Context, view store.View, q Query) (result Result, err error) {
+	defer func() { err = errors.Join(err, mappingFault(recover())) }()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	q, err = q.prepare()
 	if err != nil {
 		return Result{}, err
@@ -96,14 +100,29 @@ func (e *Engine) Search(ctx context.Context, view store.View, q Query) (result R
 	r.result.Considered = Considered{Files: c.fileCount, Chunks: c.liveCount, Removed: f.removed}
 	r.scratch = e.scratch.Get().(*scratch)
 	r.scratch.fit(c.files, c.chunks)
-	defer func() {
-		r.scratch.reset()
-		e.scratch.Put(r.scratch)
-	}()
-	if err := r.answer(ctx); err != nil {
+	err = r.answer(ctx)
+	// Not deferred: what a panic leaves is not fit for another query.
+	r.scratch.reset()
+	e.scratch.Put(r.scratch)
+	if err != nil {
 		return Result{}, err
 	}
 	return r.result, nil
+}
+
+// mappingFault makes an error of the fault that reading a mapped segment gives when its
+// file was cut short meanwhile. Any other panic goes on.
+func mappingFault(recovered any) error {
+	if recovered == nil {
+		return nil
+	}
+	if fault, ok := recovered.(interface {
+		runtime.Error
+		Addr() uintptr
+	}); ok {
+		return fmt.Errorf("a segment cannot be read any more (%w): %w", fault, store.ErrCorrupt)
+	}
+	panic(recovered)
 }
 
 // run is one query under way.
