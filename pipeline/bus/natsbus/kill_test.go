@@ -25,7 +25,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, publishUntilKilled(dir))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	// The server leaves these behind when it is stopped in a cluster.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"),
+		goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server.(*fileStore).flushStreamStateLoop"))
 }
 
 // publishUntilKilled publishes batches of 1 to 8 messages and says on standard output when
