@@ -113,7 +113,8 @@ func (r *run) snapshotParams(args []string) (tool.SnapshotParams, error) {
 }
 
 func (r *run) diffVerb() *cobra.Command {
-	return &cobra.Command{
+	var level string
+	cmd := &cobra.Command{
 		Use:   "diff FROM [TO]",
 		Short: "Compare two snapshots; without TO with the one that is served",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -124,6 +125,7 @@ func (r *run) diffVerb() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := tool.DiffParams{Scope: r.scope(nil)}
+			p.Level = level
 			var err error
 			if p.From, err = number(args[0]); err != nil {
 				return err
@@ -136,6 +138,8 @@ func (r *run) diffVerb() *cobra.Command {
 			return r.call(cmd.Context(), "diff", p)
 		},
 	}
+	cmd.Flags().StringVar(&level, "level", tool.LevelFile, "file, symbol or chunk")
+	return cmd
 }
 
 func (r *run) collectVerb() *cobra.Command {

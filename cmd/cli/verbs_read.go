@@ -52,6 +52,8 @@ func (r *run) searchVerb() *cobra.Command {
 	flags.StringSliceVar(&p.Kinds, "kinds", nil, "kinds of definition: function, method, class, ...")
 	flags.StringVar(&freshness, "freshness", string(tool.ModeVerified), "verified, strict or eventual")
 	flags.DurationVar(&wait, "max-wait", tool.DefaultMaxWait, "how long to catch up with changes before answering")
+	flags.Uint64Var(&p.At, "at", 0, "number of a retained snapshot to search instead of the tree as it is")
+	flags.IntVar(&p.Context, "context", 0, "lines to show around each hit")
 	flags.BoolVar(&p.Explain, "explain", false, "show every signal of each score")
 	return cmd
 }
