@@ -33,7 +33,7 @@ func (l *ledger) Insert(ctx context.Context, db database.DBTxConn, req database.
 		if m.Version != req.Version {
 			continue
 		}
-		_, err := db.ExecContext(ctx, "INSERT INTO schema_checksums (version, name, checksum) VALUES (?, ?, ?)", m.Version, m.Name, m.Checksum)
+		_, err := db.ExecContext(ctx, l.set.dialect.query("INSERT INTO schema_checksums (version, name, checksum) VALUES (?, ?, ?)"), m.Version, m.Name, m.Checksum)
 		if err != nil {
 			return fmt.Errorf("record checksum of %s: %w", m.Name, err)
 		}
@@ -43,7 +43,7 @@ func (l *ledger) Insert(ctx context.Context, db database.DBTxConn, req database.
 
 // Delete forgets a migration that was undone.
 func (l *ledger) Delete(ctx context.Context, db database.DBTxConn, version int64) error {
-	if _, err := db.ExecContext(ctx, "DELETE FROM schema_checksums WHERE version = ?", version); err != nil {
+	if _, err := db.ExecContext(ctx, l.set.dialect.query("DELETE FROM schema_checksums WHERE version = ?"), version); err != nil {
 		return fmt.Errorf("forget checksum of migration %d: %w", version, err)
 	}
 	return l.Store.Delete(ctx, db, version)

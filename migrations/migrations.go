@@ -20,7 +20,7 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-//go:embed sqlite/*.sql
+//go:embed sqlite/*.sql postgres/*.sql
 var files embed.FS
 
 // Migration is one numbered step of a schema.
@@ -33,6 +33,7 @@ type Migration struct {
 
 // Set is a schema: its migrations in order, with the files that hold them.
 type Set struct {
+	dialect    dialect
 	files      fs.FS
 	migrations []Migration
 }
@@ -46,15 +47,30 @@ func SQLite() (*Set, error) {
 	return NewSet(sub)
 }
 
-// NewSet reads a schema from the SQL files at the top of fsys, which are named
+// Postgres returns the schema of the shared store.
+func Postgres() (*Set, error) {
+	sub, err := fs.Sub(files, "postgres")
+	if err != nil {
+		return nil, fmt.Errorf("open migrations: %w", err)
+	}
+	return NewPostgresSet(sub)
+}
+
+// NewSet reads a schema for SQLite from the SQL files at the top of fsys, which are named
 // <version>_<name>.sql.
-func NewSet(fsys fs.FS) (*Set, error) {
+func NewSet(fsys fs.FS) (*Set, error) { return newSet(sqliteDialect(), fsys) }
+
+// NewPostgresSet is NewSet for PostgreSQL. The migrations go to the current schema, one
+// process at a time.
+func NewPostgresSet(fsys fs.FS) (*Set, error) { return newSet(postgresDialect(), fsys) }
+
+func newSet(d dialect, fsys fs.FS) (*Set, error) {
 	names, err := fs.Glob(fsys, "*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
 	sort.Strings(names)
-	set := &Set{files: fsys}
+	set := &Set{dialect: d, files: fsys}
 	for _, name := range names {
 		digits, _, _ := strings.Cut(path.Base(name), "_")
 		version, err := strconv.ParseInt(digits, 10, 64)
@@ -79,7 +95,7 @@ func (s *Set) Newest() int64 {
 	return s.migrations[len(s.migrations)-1].Version
 }
 
-// Apply brings a SQLite database to the newest version. It writes nothing when it is there
+// Apply brings a database to the newest version. It writes nothing when it is there
 // already. It returns store.ErrNewerSchema when the database has a migration that the set
 // does not know, and store.ErrMigrationModified when one was applied with another text.
 func (s *Set) Apply(ctx context.Context, db *sql.DB) error {
@@ -103,7 +119,7 @@ func (s *Set) Apply(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Down undoes the newest migration of a SQLite database.
+// Down undoes the newest migration of a database.
 func (s *Set) Down(ctx context.Context, db *sql.DB) error {
 	provider, err := s.provider(db)
 	if err != nil {
@@ -116,14 +132,15 @@ func (s *Set) Down(ctx context.Context, db *sql.DB) error {
 }
 
 func (s *Set) provider(db *sql.DB) (*goose.Provider, error) {
-	versions, err := database.NewStore(database.DialectSQLite3, "schema_versions")
+	versions, err := database.NewStore(s.dialect.goose, "schema_versions")
 	if err != nil {
 		return nil, fmt.Errorf("open migrations: %w", err)
 	}
-	provider, err := goose.NewProvider("", db, s.files,
+	provider, err := goose.NewProvider("", db, s.files, append([]goose.ProviderOption{
 		goose.WithStore(&ledger{Store: versions, set: s}),
 		goose.WithDisableGlobalRegistry(true),
-		goose.WithLogger(goose.NopLogger()))
+		goose.WithLogger(goose.NopLogger()),
+	}, s.dialect.options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
@@ -154,7 +171,7 @@ func (s *Set) verify(applied map[int64]string) error {
 func (s *Set) applied(ctx context.Context, db *sql.DB) (applied map[int64]string, err error) {
 	applied = map[int64]string{}
 	var n int
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_checksums'").Scan(&n)
+	err = db.QueryRowContext(ctx, s.dialect.hasLedger).Scan(&n)
 	if err != nil || n == 0 {
 		return applied, err
 	}

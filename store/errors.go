@@ -17,6 +17,7 @@ var (
 	ErrMigrationModified = errors.New("an applied migration was modified")
 	ErrClosed            = errors.New("store is closed")
 	ErrDiskFull          = errors.New("disk is full")
+	ErrUnavailable       = errors.New("store cannot be reached")
 	ErrHeld              = errors.New("lease is held by another")
 	ErrFenced            = errors.New("lease was taken over by another")
 )

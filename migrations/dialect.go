@@ -1,0 +1,78 @@
+package migrations
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+)
+
+// dialect is what differs between the databases.
+type dialect struct {
+	goose database.Dialect
+	// hasLedger counts the tables of checksums: none or one.
+	hasLedger string
+	// numbered is set when placeholders are $1 instead of ?.
+	numbered bool
+	options  []goose.ProviderOption
+}
+
+func sqliteDialect() dialect {
+	return dialect{
+		goose:     database.DialectSQLite3,
+		hasLedger: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_checksums'",
+	}
+}
+
+func postgresDialect() dialect {
+	return dialect{
+		goose:     database.DialectPostgres,
+		hasLedger: "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_checksums'",
+		numbered:  true,
+		options:   []goose.ProviderOption{goose.WithSessionLocker(advisoryLock{})},
+	}
+}
+
+// query writes a statement with the placeholders of the dialect.
+func (d dialect) query(text string) string {
+	if !d.numbered {
+		return text
+	}
+	var b strings.Builder
+	n := 0
+	for part := range strings.SplitSeq(text, "?") {
+		if n > 0 {
+			fmt.Fprintf(&b, "$%d", n)
+		}
+		b.WriteString(part)
+		n++
+	}
+	return b.String()
+}
+
+// PostgresLock is an SQL expression for the key of the advisory lock that a migration of
+// the current schema holds: who shares it keeps migrations out.
+const PostgresLock = "hashtextextended('freshet schema ' || current_schema(), 0)"
+
+// advisoryLock lets one process at a time migrate a schema of PostgreSQL. The server
+// releases it with the connection of a process that was killed.
+type advisoryLock struct{}
+
+// SessionLock waits for the lock.
+func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock("+PostgresLock+")"); err != nil {
+		return fmt.Errorf("wait for other migrations: %w", err)
+	}
+	return nil
+}
+
+// SessionUnlock releases the lock.
+func (advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock("+PostgresLock+")"); err != nil {
+		return fmt.Errorf("release the lock of migrations: %w", err)
+	}
+	return nil
+}

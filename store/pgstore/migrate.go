@@ -1,0 +1,83 @@
+package pgstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/freshet/freshet/migrations"
+)
+
+// migrate brings the schema to the version of this binary, and gives the application role
+// what it needs. A role that may only work with rows gets by when nothing is to be done.
+func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig, set *migrations.Set) error {
+	db := stdlib.OpenDB(*config)
+	err := set.Apply(ctx, db)
+	if err == nil && s.opts.Role != "" {
+		err = grant(ctx, db, s.opts.Role)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// lacking counts the tables that a role may not write, or the ledger that it may not read.
+const lacking = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+	AND NOT has_table_privilege($1, oid, CASE WHEN relname LIKE 'schema\_%' THEN 'SELECT' ELSE 'DELETE' END)`
+
+// grant makes the application role, and lets it read and write rows and nothing else. It
+// holds the lock of migrations, because two grants at once fail.
+func grant(ctx context.Context, db *sql.DB, role string) (err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("grant role %s: %w", role, err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("grant role %s: %w", role, errors.Join(err, tx.Rollback()))
+		}
+	}()
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock("+migrations.PostgresLock+")"); err != nil {
+		return err
+	}
+	var exists bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", role).Scan(&exists); err != nil {
+		return err
+	}
+	name := pgx.Identifier{role}.Sanitize()
+	if !exists {
+		if _, err := tx.ExecContext(ctx, "CREATE ROLE "+name+" NOLOGIN"); err != nil {
+			return err
+		}
+	}
+	var missing int
+	if err := tx.QueryRowContext(ctx, lacking, role).Scan(&missing); err != nil {
+		return err
+	}
+	if missing > 0 {
+		if err := grantTables(ctx, tx, name); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+func grantTables(ctx context.Context, tx *sql.Tx, name string) error {
+	var schema string
+	if err := tx.QueryRowContext(ctx, "SELECT quote_ident(current_schema())").Scan(&schema); err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		"GRANT USAGE ON SCHEMA " + schema + " TO " + name,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema + " TO " + name,
+		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA " + schema + " TO " + name,
+		"REVOKE INSERT, UPDATE, DELETE ON schema_versions, schema_checksums FROM " + name,
+	} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

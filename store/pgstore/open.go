@@ -1,0 +1,112 @@
+package pgstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/freshet/freshet/migrations"
+)
+
+// Open opens the store of a tenant in the database that url names, and applies the
+// migrations that the database lacks, as the role of the URL. Its tables stand in the
+// first schema of the search path. It returns store.ErrNewerSchema,
+// store.ErrMigrationModified or store.ErrCorrupt, and store.ErrUnavailable when the server
+// cannot be reached.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	set, err := migrations.Postgres()
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, url, set, opts)
+}
+
+func open(ctx context.Context, url string, set *migrations.Set, opts Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err) // names no password
+	}
+	ownClock := opts.Now != nil
+	opts = opts.withDefaults()
+	s := &Store{opts: opts, ownClock: ownClock, tenant: opts.Tenant, now: opts.Now, log: opts.Log, schema: set.Newest()}
+	where := config.ConnConfig.Host + "/" + config.ConnConfig.Database
+	if err := s.migrate(ctx, config.ConnConfig.Copy(), set); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", where, s.fault(ctx, err))
+	}
+	if err := s.connect(ctx, config); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", where, s.fault(ctx, err)), s.abort())
+	}
+	return s, nil
+}
+
+func (s *Store) connect(ctx context.Context, config *pgxpool.Config) (err error) {
+	if s.codec, err = newCodec(); err != nil {
+		return err
+	}
+	if err := s.cache.open(s.opts.CacheDir, s.opts.CacheBytes); err != nil {
+		return err
+	}
+	config.MaxConns = int32(s.opts.MaxConns)
+	config.MaxConnIdleTime = 5 * time.Minute
+	config.HealthCheckPeriod = time.Minute
+	parameters := config.ConnConfig.RuntimeParams
+	parameters["application_name"] = "freshet"
+	parameters["statement_timeout"] = milliseconds(s.opts.StatementTimeout)
+	parameters["lock_timeout"] = milliseconds(s.opts.LockTimeout)
+	parameters["idle_in_transaction_session_timeout"] = milliseconds(2 * s.opts.StatementTimeout)
+	config.AfterConnect = s.prepare
+	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return err
+	}
+	return s.loadEpoch(ctx)
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// prepare makes a new connection fit for the store: its role, and the tables to which
+// COPY writes.
+func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
+	if s.opts.Role != "" {
+		if _, err := conn.Exec(ctx, "SET ROLE "+pgx.Identifier{s.opts.Role}.Sanitize()); err != nil {
+			return fmt.Errorf("take the role %s: %w", s.opts.Role, err)
+		}
+	}
+	if _, err := conn.Exec(ctx, staging); err != nil {
+		return fmt.Errorf("make temporary tables: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) loadEpoch(ctx context.Context) error {
+	found := false
+	load := func(c *session) (err error) {
+		found, err = c.one(ctx, "SELECT epoch FROM stores WHERE tenant = $1", nil, &s.epoch)
+		return err
+	}
+	if err := s.view(ctx, load); err != nil || found {
+		return err
+	}
+	return s.write(ctx, func(c *session) error {
+		if _, err := c.exec(ctx, "INSERT INTO stores (tenant, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING", rand.Text()); err != nil {
+			return fmt.Errorf("make the store of tenant %s: %w", s.tenant, err)
+		}
+		return load(c)
+	})
+}
+
+// abort closes what a failed Open has opened.
+func (s *Store) abort() error {
+	if s.pool != nil {
+		s.pool.Close()
+	}
+	if s.codec.encoder != nil {
+		s.codec.close()
+	}
+	return s.cache.close()
+}

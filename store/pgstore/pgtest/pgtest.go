@@ -1,0 +1,94 @@
+// Package pgtest gives tests a PostgreSQL with pgvector: the server that
+// FRESHET_TEST_DATABASE_URL names, as a role that may make databases and roles. Without it
+// tests are skipped, or fail where FRESHET_TEST_REQUIRE names postgres. `make test` starts
+// a server of its own.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The environment of the tests.
+const (
+	URLEnv     = "FRESHET_TEST_DATABASE_URL"
+	RequireEnv = "FRESHET_TEST_REQUIRE"
+)
+
+// ErrNoServer says that no server was named.
+var ErrNoServer = errors.New("no PostgreSQL: set " + URLEnv + ", or run make test, which starts one")
+
+// Database makes an empty database for a test and drops it when the test ends. It returns
+// its URL.
+func Database(t testing.TB) string {
+	t.Helper()
+	database, drop, err := New(t.Context())
+	Need(t, err)
+	t.Cleanup(func() {
+		if err := drop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return database
+}
+
+// Need ends a test that has no server: it is skipped, unless a server is required.
+func Need(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case errors.Is(err, ErrNoServer) && !slices.Contains(strings.Split(os.Getenv(RequireEnv), ","), "postgres"):
+		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
+	}
+}
+
+// New makes an empty database with pgvector, for the tests of a package. drop removes it,
+// whoever is still connected. It returns ErrNoServer when there is none.
+func New(ctx context.Context) (database string, drop func(context.Context) error, err error) {
+	base := os.Getenv(URLEnv)
+	if base == "" {
+		return "", nil, ErrNoServer
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s is not a URL", URLEnv)
+	}
+	name := "freshet_" + strings.ToLower(rand.Text()[:16])
+	if err := run(ctx, base, "CREATE DATABASE "+name); err != nil {
+		return "", nil, fmt.Errorf("make database: %w", err)
+	}
+	u.Path = "/" + name
+	drop = func(ctx context.Context) error {
+		if err := run(ctx, base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			return fmt.Errorf("drop database: %w", err)
+		}
+		return nil
+	}
+	if err := run(ctx, u.String(), "CREATE EXTENSION vector"); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("make the extension pgvector: %w", err), drop(ctx))
+	}
+	return u.String(), drop, nil
+}
+
+// run runs one statement on a connection of its own.
+func run(ctx context.Context, database, statement string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, database)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}

@@ -1,0 +1,199 @@
+package pgstore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// syntaxKeys are keys as arguments: contents and, beside them, the ids of their versions.
+// A key whose version was never put is left out, because no row has it.
+type syntaxKeys struct {
+	contents [][]byte
+	versions []int64
+	names    map[int64]string
+}
+
+func (s *Store) syntaxKeys(ctx context.Context, c *session, keys []store.SyntaxKey) (syntaxKeys, error) {
+	k := syntaxKeys{names: map[int64]string{}}
+	ids := map[string]int64{}
+	for i := range keys {
+		id, ok := ids[keys[i].Version]
+		if !ok {
+			var err error
+			if id, err = s.name(ctx, c, keys[i].Version); err != nil {
+				return k, err
+			}
+			ids[keys[i].Version] = id
+		}
+		if id != 0 {
+			k.contents, k.versions = append(k.contents, keys[i].Content[:]), append(k.versions, id)
+			k.names[id] = keys[i].Version
+		}
+	}
+	return k, nil
+}
+
+// eachKey calls fn with the key of every row of a query for content, version and what dest
+// takes. The query has the keys as $2 and $3.
+func (s *Store) eachKey(ctx context.Context, c *session, keys []store.SyntaxKey, query string, extra []any, dest []any, fn func(k store.SyntaxKey) error) error {
+	for part := range slices.Chunk(keys, chunkSize) {
+		k, err := s.syntaxKeys(ctx, c, part)
+		if err != nil {
+			return err
+		}
+		if len(k.contents) == 0 {
+			continue
+		}
+		err = c.each(ctx, query, append([]any{k.contents, k.versions}, extra...), func(rows pgx.Rows) error {
+			var content []byte
+			var version int64
+			if err := rows.Scan(append([]any{&content, &version}, dest...)...); err != nil {
+				return err
+			}
+			h, err := hashOf(content)
+			if err != nil {
+				return err
+			}
+			return fn(store.SyntaxKey{Content: h, Version: k.names[version]})
+		})
+		if err != nil {
+			return fmt.Errorf("look up syntaxes: %w", err)
+		}
+	}
+	return nil
+}
+
+// theKeys joins a table with the keys asked for.
+const theKeys = " JOIN (SELECT DISTINCT * FROM unnest($2::bytea[], $3::bigint[]) AS k (content, version)) AS k USING (content, version) WHERE tenant = $1"
+
+// Syntax returns the syntaxes that exist of the keys asked for.
+func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (found map[store.SyntaxKey]store.Syntax, err error) {
+	err = s.view(ctx, func(c *session) error {
+		found = make(map[store.SyntaxKey]store.Syntax, len(keys))
+		var texts [][]byte
+		var body []byte
+		return s.eachKey(ctx, c, keys, "SELECT content, version, texts, body FROM syntaxes"+theKeys, nil, []any{&texts, &body},
+			func(k store.SyntaxKey) error {
+				x, err := s.decodeSyntax(k, texts, body)
+				if err != nil {
+					return fmt.Errorf("syntax of %s: %w", k.Content, err)
+				}
+				found[k] = x
+				return ctx.Err()
+			})
+	})
+	return found, err
+}
+
+// HasSyntax returns the keys that exist.
+func (s *Store) HasSyntax(ctx context.Context, keys []store.SyntaxKey) (has map[store.SyntaxKey]bool, err error) {
+	err = s.view(ctx, func(c *session) error {
+		has, err = s.hasSyntax(ctx, c, keys)
+		return err
+	})
+	return has, err
+}
+
+func (s *Store) hasSyntax(ctx context.Context, c *session, keys []store.SyntaxKey) (map[store.SyntaxKey]bool, error) {
+	has := make(map[store.SyntaxKey]bool, len(keys))
+	return has, s.eachKey(ctx, c, keys, "SELECT content, version FROM syntaxes"+theKeys, nil, nil, func(k store.SyntaxKey) error {
+		has[k] = true
+		return nil
+	})
+}
+
+// encodedSyntax is a syntax ready to be written.
+type encodedSyntax struct {
+	key   store.SyntaxKey
+	texts [][]byte
+	body  []byte
+}
+
+// encodeSyntax takes the text hashes, which do not compress, out of the blob.
+func (s *Store) encodeSyntax(r store.SyntaxRecord) encodedSyntax {
+	x := r.Syntax
+	x.Chunks = slices.Clone(x.Chunks)
+	texts := make([][]byte, len(x.Chunks))
+	for i := range x.Chunks {
+		texts[i] = bytes.Clone(x.Chunks[i].TextHash[:])
+		x.Chunks[i].TextHash = merkle.Hash{}
+	}
+	packed := s.codec.pack(store.AppendSyntax(nil, x))
+	return encodedSyntax{r.Key, texts, seal(packed, "syntaxes", syntaxSeal(r.Key, texts)...)}
+}
+
+func syntaxSeal(k store.SyntaxKey, texts [][]byte) [][]byte {
+	return append([][]byte{k.Content[:], []byte(k.Version), binary.BigEndian.AppendUint64(nil, uint64(len(texts)))}, texts...)
+}
+
+func (s *Store) decodeSyntax(k store.SyntaxKey, texts [][]byte, body []byte) (store.Syntax, error) {
+	packed, err := unseal(body, "syntaxes", syntaxSeal(k, texts)...)
+	if err != nil {
+		return store.Syntax{}, err
+	}
+	data, err := s.codec.unpack(packed)
+	if err != nil {
+		return store.Syntax{}, err
+	}
+	x, err := store.DecodeSyntax(data)
+	if err != nil || len(x.Chunks) != len(texts) {
+		return store.Syntax{}, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	for i := range x.Chunks {
+		if x.Chunks[i].TextHash, err = hashOf(texts[i]); err != nil {
+			return store.Syntax{}, err
+		}
+	}
+	return x, nil
+}
+
+// PutSyntax stores syntaxes; a key that exists keeps what it has.
+func (s *Store) PutSyntax(ctx context.Context, records []store.SyntaxRecord) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	encoded := make([]encodedSyntax, 0, len(records))
+	versions := map[string]int64{}
+	for _, r := range records {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		encoded = append(encoded, s.encodeSyntax(r))
+		if _, ok := versions[r.Key.Version]; !ok {
+			id, err := s.putName(ctx, r.Key.Version)
+			if err != nil {
+				return err
+			}
+			versions[r.Key.Version] = id
+		}
+	}
+	// Of two with one key the first one counts, and rows are written in one order.
+	slices.SortStableFunc(encoded, func(a, b encodedSyntax) int {
+		return cmp.Or(bytes.Compare(a.key.Content[:], b.key.Content[:]), cmp.Compare(a.key.Version, b.key.Version))
+	})
+	encoded = slices.CompactFunc(encoded, func(a, b encodedSyntax) bool { return a.key == b.key })
+	return s.write(ctx, func(c *session) error {
+		err := c.stage(ctx, "stage_syntaxes", []string{"content", "version", "texts", "body"}, len(encoded), func(i int) ([]any, error) {
+			x := encoded[i]
+			return []any{x.key.Content[:], versions[x.key.Version], x.texts, x.body}, nil
+		})
+		if err != nil {
+			return err
+		}
+		_, err = c.exec(ctx, `INSERT INTO syntaxes (tenant, content, version, texts, body)
+			SELECT $1, content, version, texts, body FROM stage_syntaxes ORDER BY content, version ON CONFLICT DO NOTHING`)
+		if err != nil {
+			return fmt.Errorf("put syntaxes: %w", err)
+		}
+		return nil
+	})
+}

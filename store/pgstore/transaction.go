@@ -1,0 +1,222 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/freshet/freshet/migrations"
+	"github.com/freshet/freshet/store"
+)
+
+// How a transaction locks the tenant.
+type mode struct {
+	begin string
+	lock  string // "" for none
+	// slow lets a statement take the time that it needs.
+	slow bool
+}
+
+// Keys of advisory locks of the tenant: one that everything that deletes what others may
+// rely on holds alone, and one that gives the outbox the order of commits.
+const (
+	tenantLock = "hashtextextended('freshet tenant ' || current_schema() || ' ' || $1::text, 0)"
+	outboxLock = "hashtextextended('freshet outbox ' || current_schema() || ' ' || $1::text, 0)"
+
+	shareSchema = "SELECT pg_advisory_xact_lock_shared(" + migrations.PostgresLock + "), "
+)
+
+func reading() mode { return mode{begin: "begin isolation level repeatable read read only"} }
+
+func sharing() mode {
+	return mode{begin: "begin isolation level read committed", lock: shareSchema + "pg_advisory_xact_lock_shared(" + tenantLock + ")"}
+}
+
+func alone() mode {
+	return mode{begin: "begin isolation level read committed", lock: shareSchema + "pg_advisory_xact_lock(" + tenantLock + ")", slow: true}
+}
+
+// view calls fn with a connection that sees one consistent state. fn may be called again
+// after a lost connection and so begins anew with what it gathers.
+func (s *Store) view(ctx context.Context, fn func(c *session) error) error {
+	return s.run(ctx, reading(), fn)
+}
+
+// write calls fn in a durable transaction that sees what others committed meanwhile: all
+// of it is committed, or nothing. fn may be called again and so begins anew with what it
+// gathers.
+func (s *Store) write(ctx context.Context, fn func(c *session) error) error {
+	return s.run(ctx, sharing(), fn)
+}
+
+// writeAlone is write while no other write of the tenant runs.
+func (s *Store) writeAlone(ctx context.Context, fn func(c *session) error) error {
+	return s.run(ctx, alone(), fn)
+}
+
+// maxTries bounds how often a transaction is begun again.
+const maxTries = 6
+
+func (s *Store) run(ctx context.Context, m mode, fn func(c *session) error) error {
+	for try := 1; ; try++ {
+		if err := s.usable(ctx); err != nil {
+			return err
+		}
+		err := s.attempt(ctx, m, fn)
+		var lost *lostCommit
+		if errors.As(err, &lost) {
+			var committed bool
+			if committed, err = s.resolve(ctx, lost); committed {
+				return nil
+			}
+		}
+		if err == nil || try == maxTries || !transient(err) || ctx.Err() != nil {
+			return s.fault(ctx, err)
+		}
+		s.log.Debug("transaction is tried again", "try", try, "error", err)
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits a little longer with every try, and never as long as another does.
+func pause(ctx context.Context, try int) error {
+	longest := 10 * time.Millisecond << try
+	timer := time.NewTimer(longest/2 + rand.N(longest/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// attempt runs one transaction.
+func (s *Store) attempt(ctx context.Context, m mode, fn func(c *session) error) (err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Release() // which closes one that is still in a transaction
+	c := &session{conn: conn.Conn(), tenant: s.tenant}
+	defer func() {
+		if err != nil && !c.conn.IsClosed() {
+			_, _ = c.conn.Exec(context.WithoutCancel(ctx), "rollback") // Release sees when it failed
+		}
+	}()
+	if err := c.begin(ctx, m, s.schema); err != nil {
+		return err
+	}
+	if m.lock == "" {
+		if err := fn(c); err != nil {
+			return err
+		}
+		_, err = c.conn.Exec(ctx, "commit")
+		return err
+	}
+	if err := c.checkFence(ctx, ""); err != nil {
+		return err
+	}
+	if err := fn(c); err != nil {
+		return err
+	}
+	// Nobody takes the lease over between this look and the commit.
+	if err := c.checkFence(ctx, " FOR SHARE"); err != nil {
+		return err
+	}
+	if err := c.commit(ctx); err != nil {
+		return err
+	}
+	s.rows.Add(c.written)
+	return nil
+}
+
+// begin starts a transaction, takes its locks, names the tenant to the policies and
+// compares the version of the schema, in one round trip.
+func (c *session) begin(ctx context.Context, m mode, known int64) error {
+	var version *int64
+	batch := &pgx.Batch{}
+	batch.Queue(m.begin)
+	if m.slow {
+		batch.Queue("SET LOCAL statement_timeout = 0")
+	}
+	if m.lock != "" {
+		batch.Queue(m.lock, c.tenant)
+	}
+	batch.Queue("SELECT set_config('freshet.tenant', $1::text, true), (SELECT max(version) FROM schema_checksums)", c.tenant).
+		QueryRow(func(row pgx.Row) error { return row.Scan(nil, &version) })
+	if err := c.conn.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	switch {
+	case version == nil || *version < known:
+		return fmt.Errorf("the schema is older than this binary, whose version is %d: %w", known, store.ErrCorrupt)
+	case *version > known:
+		return fmt.Errorf("schema version %d, this binary knows %d: %w", *version, known, store.ErrNewerSchema)
+	}
+	return nil
+}
+
+// commitTime bounds how long a commit is waited for when its caller has gone.
+const commitTime = 30 * time.Second
+
+// commit asks for the id of the transaction first, so that a commit whose answer is lost
+// can be asked about. Once begun it does not end with its caller.
+func (c *session) commit(ctx context.Context) error {
+	var id *string
+	if err := c.conn.QueryRow(ctx, "SELECT pg_current_xact_id_if_assigned()::text").Scan(&id); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	tag, err := c.conn.Exec(ctx, "commit")
+	switch {
+	case err != nil && c.conn.IsClosed() && id != nil:
+		return &lostCommit{id: *id, cause: err}
+	case err != nil:
+		return fmt.Errorf("commit: %w", err)
+	case tag.String() != "COMMIT":
+		return fmt.Errorf("commit: the server answered %q", tag.String())
+	}
+	return nil
+}
+
+// lostCommit is a commit of which no answer came.
+type lostCommit struct {
+	id    string
+	cause error
+}
+
+// Error tells what happened.
+func (l *lostCommit) Error() string { return "outcome of a commit is unknown: " + l.cause.Error() }
+
+// Unwrap returns why no answer came.
+func (l *lostCommit) Unwrap() error { return l.cause }
+
+// resolve asks the server whether a transaction was committed. When it was not, the error
+// says why it is to be tried again, or that nobody knows.
+func (s *Store) resolve(ctx context.Context, lost *lostCommit) (committed bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	for try := 1; ; try = min(try+1, maxTries) {
+		var status *string
+		err := s.pool.QueryRow(ctx, "SELECT pg_xact_status($1::xid8)", lost.id).Scan(&status)
+		switch {
+		case err == nil && status != nil && *status == "committed":
+			return true, nil
+		case err == nil && status != nil && *status == "aborted":
+			return false, lost.cause
+		case err == nil && status == nil:
+			return false, lost // too old to be known
+		}
+		if err := pause(ctx, try); err != nil {
+			return false, lost
+		}
+	}
+}
