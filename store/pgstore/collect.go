@@ -157,7 +157,8 @@ func (g *collection) markRecipe(ctx context.Context, fp store.Fingerprint) error
 
 // sweep removes what the snapshots that are left do not reach.
 func (g *collection) sweep(ctx context.Context) error {
-	versions, embeddings := slices.Collect(maps.Keys(g.versions)), slices.Collect(maps.Keys(g.embeddings))
+	// An empty list is not null, which would be equal to nothing and differ from nothing.
+	versions, embeddings := slices.AppendSeq([]int64{}, maps.Keys(g.versions)), slices.AppendSeq([]int64{}, maps.Keys(g.embeddings))
 	recipes := make([]string, 0, len(g.recipes))
 	for fp := range g.recipes {
 		recipes = append(recipes, string(fp))
