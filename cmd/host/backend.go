@@ -13,7 +13,7 @@ import (
 // contents and the switch of snapshots.
 func (h *Host) newBackend() tool.Backend {
 	return tool.Backend{
-		Catalog:    h.store,
+		Catalog:    catalog{h.store, h},
 		Contents:   h.store,
 		Snapshots:  h.store,
 		Search:     searcher{h},

@@ -75,6 +75,9 @@ func (c canonist) compare(ctx context.Context, id store.CodebaseID) (v tool.Veri
 	if err != nil {
 		return v, err
 	}
+	if !c.here(codebase) {
+		return v, elsewhere(codebase)
+	}
 	bench, err := openBench(ctx, c.workCtx, c.kit())
 	if err != nil {
 		return v, fmt.Errorf("open a store for the rebuild: %w", err)

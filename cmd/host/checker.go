@@ -30,7 +30,9 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 	if err != nil {
 		return tool.Reading{}, err
 	}
-	seen, err := synchronizer.Check(ctx)
+	checking, cancel := patience(ctx, synchronizer, o.MaxWait)
+	defer cancel()
+	seen, err := synchronizer.Check(checking)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, merklesync.ErrEnded) {
 			return tool.Reading{}, err

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
 	"github.com/freshet/freshet/sync/scan"
@@ -26,7 +27,14 @@ const maxLive = 1 << 20
 var errNotRegular = errors.New("not a regular file")
 
 // Compare says whether the file at path has the content now.
-func (d disk) Compare(_ context.Context, c store.Codebase, path string, content merkle.Hash) (tool.DiskState, error) {
+func (d disk) Compare(ctx context.Context, c store.Codebase, path string, content merkle.Hash) (tool.DiskState, error) {
+	if !d.here(c) {
+		answer, err := d.putSoon(ctx, c.ID, question{Ask: askCompare, Path: merkle.QuotePath(path), Content: content})
+		if errors.Is(err, natsbus.ErrNoAnswer) {
+			return tool.DiskUnseen, nil
+		}
+		return answer.State, err
+	}
 	data, err := readLive(c.Root, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -44,6 +52,9 @@ func (d disk) Compare(_ context.Context, c store.Codebase, path string, content 
 
 // Live reads a file now.
 func (d disk) Live(ctx context.Context, c store.Codebase, path string) (tool.LiveFile, error) {
+	if !d.here(c) {
+		return d.remoteLive(ctx, c, path)
+	}
 	explanation, err := scan.New(c.Root, scan.Options{Log: d.opts.Log}).Explain(path)
 	if err != nil {
 		return tool.LiveFile{}, explainError(path, err)
@@ -70,6 +81,20 @@ func (d disk) Live(ctx context.Context, c store.Codebase, path string) (tool.Liv
 	file.Data, file.Hash = data, sha256.Sum256(data)
 	file.Language, _ = scan.Classify(path, data)
 	return file, nil
+}
+
+// remoteLive has a file read by who sees it.
+func (d disk) remoteLive(ctx context.Context, c store.Codebase, path string) (tool.LiveFile, error) {
+	answer, err := d.putSoon(ctx, c.ID, question{Ask: askLive, Path: merkle.QuotePath(path)})
+	switch {
+	case errors.Is(err, natsbus.ErrNoAnswer):
+		return tool.LiveFile{}, tool.Errorf(tool.CodeStoreUnavailable, "the files of %s are on %s, which does not answer", c.Name, c.Place)
+	case err != nil:
+		return tool.LiveFile{}, err
+	case answer.File == nil:
+		return tool.LiveFile{}, fmt.Errorf("read %s on %s: no file in the answer", merkle.QuotePath(path), c.Place)
+	}
+	return *answer.File, nil
 }
 
 var errTooLarge = errors.New("file is too large")

@@ -12,11 +12,35 @@ import (
 	"github.com/freshet/freshet/sync/scan"
 )
 
-// follower is a synchronizer that runs.
-type follower struct {
-	sync *merklesync.Synchronizer
+// looker finds out what the tree of a codebase is; see merklesync.Synchronizer.
+type looker interface {
+	Check(ctx context.Context) (merklesync.Observation, error)
+	Rebuild(ctx context.Context) (merklesync.Observation, error)
+}
+
+// follower is a looker that runs.
+type follower interface {
+	looker
+	// sealed is told of every seal of the codebase.
+	sealed(snapshot store.Snapshot)
+	watch() merklesync.WatchStatus
+	// end stops it and waits for its end.
+	end()
+}
+
+// own is a synchronizer of this process.
+type own struct {
+	*merklesync.Synchronizer
 	stop context.CancelFunc
 	done chan struct{}
+}
+
+func (o *own) sealed(snapshot store.Snapshot) { o.Sealed(snapshot) }
+func (o *own) watch() merklesync.WatchStatus  { return o.Watch() }
+
+func (o *own) end() {
+	o.stop()
+	<-o.done
 }
 
 // audit is the time between checks of a followed codebase that nobody asked for.
@@ -24,28 +48,41 @@ const audit = time.Minute
 
 var errClosing = errors.New("the host is ending")
 
-// follow returns the running synchronizer of a codebase, starting it on first use.
-func (h *Host) follow(id store.CodebaseID) (*merklesync.Synchronizer, error) {
+// follow returns what looks at the tree of a codebase, starting it on first use.
+func (h *Host) follow(id store.CodebaseID) (looker, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return nil, errClosing
 	}
 	if f := h.followers[id]; f != nil {
-		return f.sync, nil
+		return f, nil
 	}
 	ctx, stop := context.WithCancel(h.workCtx)
-	f := &follower{stop: stop, done: make(chan struct{}), sync: merklesync.New(h.store, id, merklesync.Options{
+	done := make(chan struct{})
+	var f follower
+	var run func(ctx context.Context) error
+	if h.shared() {
+		t := &tenant{host: h, id: id, stop: stop, done: done, changed: make(chan struct{})}
+		f, run = t, t.run
+	} else {
+		o := &own{Synchronizer: h.synchronizer(id), stop: stop, done: done}
+		f, run = o, o.Run
+	}
+	h.followers[id] = f
+	h.work.Go(func() error {
+		defer close(done)
+		return run(ctx)
+	})
+	return f, nil
+}
+
+func (h *Host) synchronizer(id store.CodebaseID) *merklesync.Synchronizer {
+	return merklesync.New(h.store, id, merklesync.Options{
 		Outbox: announcer{h}, Recipe: h.recipe, Observer: h.ops, Audit: audit, Watching: h.watching(),
 		OnReplaced: func() { h.noteReplaced(id) },
 		Scan:       scan.Options{Log: h.opts.Log}, Now: h.opts.Now, Log: h.opts.Log,
-	})}
-	h.followers[id] = f
-	h.work.Go(func() error {
-		defer close(f.done)
-		return f.sync.Run(ctx)
 	})
-	return f.sync, nil
 }
 
 // noteReplaced keeps that another directory stands at a codebase's root until an answer
@@ -75,14 +112,13 @@ func (h *Host) unfollow(id store.CodebaseID) {
 	delete(h.followers, id)
 	h.mu.Unlock()
 	if f != nil {
-		f.stop()
-		<-f.done
+		f.end()
 	}
 }
 
 // settle waits until the current snapshot of a codebase is sealed full with the tree that
 // a check saw, checking again when more changed meanwhile.
-func (h *Host) settle(ctx context.Context, id store.CodebaseID, sync *merklesync.Synchronizer, seen merklesync.Observation) error {
+func (h *Host) settle(ctx context.Context, id store.CodebaseID, sync looker, seen merklesync.Observation) error {
 	for {
 		changed := h.hub.changed(id)
 		codebase, err := h.store.Codebase(ctx, id)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/freshet/freshet/cmd/cluster"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
@@ -38,8 +39,14 @@ type Options struct {
 	// Watch makes synchronizers hear of changes, and follows every served codebase from the
 	// start. It is for hosts that live long: setting up costs about a third of a check.
 	Watch bool
-	Now   func() time.Time // nil means time.Now
-	Log   *slog.Logger     // nil means discard
+	// Cluster says where log and store are shared; the zero value keeps both in Home.
+	Cluster cluster.Settings
+	// Roles are what this host does of the work on a shared log; nil means everything.
+	Roles []pipeline.Role
+	// OpenStore is that of cluster.Options.
+	OpenStore func(ctx context.Context) (store.Store, error)
+	Now       func() time.Time // nil means time.Now
+	Log       *slog.Logger     // nil means discard
 }
 
 func (o Options) withDefaults() Options {
@@ -63,8 +70,9 @@ type Host struct {
 	opts   Options
 	recipe store.Recipe
 
+	holder   string // in leases of a shared store
 	lock     *os.File
-	store    *sqlitestore.Store
+	store    store.Store
 	bus      *natsbus.Bus
 	pool     *chunk.Pool
 	provider *builtin.Provider
@@ -80,15 +88,16 @@ type Host struct {
 	workCtx context.Context //nolint:containedctx // of work, which Close ends and waits for
 
 	mu        sync.Mutex // guards what follows
-	followers map[store.CodebaseID]*follower
-	replaced  map[store.CodebaseID]bool // roots found replaced that no answer has told yet
+	followers map[store.CodebaseID]follower
+	replaced  map[store.CodebaseID]bool      // roots found replaced that no answer has told yet
+	silent    map[store.CodebaseID]time.Time // when who synchronizes a codebase did not answer
 	closed    bool
 }
 
 // Open becomes the host of a data directory and starts its workers. It returns an error
 // that wraps errHeld when another process is the host.
 func Open(ctx context.Context, opts Options) (*Host, error) {
-	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]*follower{}, replaced: map[store.CodebaseID]bool{}}
+	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]follower{}, replaced: map[store.CodebaseID]bool{}, silent: map[store.CodebaseID]time.Time{}}
 	h.ops = newOperations(h.hub, h.opts.Now, h.adviseFailure)
 	var err error
 	if h.lock, err = lockDirectory(h.opts.Home); err != nil {
@@ -108,6 +117,9 @@ func (h *Host) begin(ctx context.Context) error {
 	if err := h.open(ctx); err != nil {
 		return err
 	}
+	if h.shared() { // who applies heals
+		return h.start(ctx)
+	}
 	if _, err := h.pipeline.Reconciler.Heal(ctx); err != nil {
 		return fmt.Errorf("heal the event log: %w", err)
 	}
@@ -116,28 +128,50 @@ func (h *Host) begin(ctx context.Context) error {
 
 // open opens what the data directory holds and makes the parts.
 func (h *Host) open(ctx context.Context) error {
-	var err error
-	h.store, err = sqlitestore.Open(ctx, filepath.Join(h.opts.Home, storeName), sqlitestore.Options{Log: h.opts.Log, Now: h.opts.Now})
-	if err != nil {
-		return fmt.Errorf("open store: %w", err)
-	}
-	h.bus, err = natsbus.Open(ctx, natsbus.Options{Dir: filepath.Join(h.opts.Home, logName), Log: h.opts.Log})
-	if err != nil {
-		return fmt.Errorf("open event log: %w", err)
+	if err := h.openParts(ctx); err != nil {
+		return err
 	}
 	h.provider = builtin.New()
 	h.recipe = Recipe(h.provider)
+	var err error
 	if h.pool, err = chunk.NewPool(chunk.Options{Command: h.opts.ChunkCommand, Log: h.opts.Log}); err != nil {
 		return err
 	}
 	h.engine = search.New(h.store, h.provider, search.Options{})
-	h.pipeline = pipeline.New(pipeline.Parts{
+	h.pipeline = pipeline.New(h.parts())
+	h.backend = h.newBackend()
+	return nil
+}
+
+// openParts opens store and log: those in the data directory, or those that are shared.
+func (h *Host) openParts(ctx context.Context) error {
+	if h.shared() {
+		return h.openShared(ctx)
+	}
+	local, err := sqlitestore.Open(ctx, filepath.Join(h.opts.Home, storeName), sqlitestore.Options{Log: h.opts.Log, Now: h.opts.Now})
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	h.store = local
+	h.bus, err = natsbus.Open(ctx, natsbus.Options{Dir: filepath.Join(h.opts.Home, logName), Log: h.opts.Log})
+	if err != nil {
+		return fmt.Errorf("open event log: %w", err)
+	}
+	return nil
+}
+
+// parts are what the pipeline is wired from.
+func (h *Host) parts() pipeline.Parts {
+	p := pipeline.Parts{
 		Store: h.store, Bus: h.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnTrouble: h.trouble,
 		Reconcile: h.opts.Reconcile, Now: h.opts.Now, Log: h.opts.Log,
-	})
-	h.backend = h.newBackend()
-	return nil
+	}
+	if h.shared() {
+		p.Observer = nil // what is done here is heard of like what is done elsewhere
+		p.Holder, p.Roles, p.Duty = h.holder, h.opts.Roles, h.maintain
+	}
+	return p
 }
 
 // start starts the workers and the server.
@@ -153,7 +187,12 @@ func (h *Host) start(ctx context.Context) error {
 	h.stop = stop
 	h.work, h.workCtx = errgroup.WithContext(workCtx)
 	h.work.Go(func() error { return h.pipeline.Run(h.workCtx) })
-	h.work.Go(func() error { return h.maintain(h.workCtx) })
+	if h.shared() {
+		h.work.Go(func() error { return h.hear(h.workCtx) })
+		h.work.Go(func() error { return h.republish(h.workCtx) })
+	} else {
+		h.work.Go(func() error { return h.maintain(h.workCtx) })
+	}
 	h.work.Go(func() error { return h.server.serve(h.workCtx) })
 	if h.opts.Watch {
 		h.followAll(ctx)
@@ -176,7 +215,7 @@ func (h *Host) sealed(snapshot store.Snapshot) {
 	f := h.followers[snapshot.Codebase]
 	h.mu.Unlock()
 	if f != nil {
-		f.sync.Sealed(snapshot)
+		f.sealed(snapshot)
 	}
 	h.hub.notify(snapshot.Codebase)
 }

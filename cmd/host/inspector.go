@@ -160,6 +160,9 @@ func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (t
 	if err != nil {
 		return report, err
 	}
+	if !i.here(codebase) {
+		return report, elsewhere(codebase)
+	}
 	explanation, err := scan.New(codebase.Root, scan.Options{Log: i.opts.Log}).Explain(path)
 	explained := explain(explanation, err)
 	if err != nil && !errors.Is(err, scan.ErrMissing) && !errors.Is(err, scan.ErrInGit) {

@@ -134,11 +134,29 @@ func (h *Host) maintain(ctx context.Context) error {
 	}
 }
 
-// compact merges segments of every codebase that is followed.
+// compactable lists the codebases that are followed, or all where others follow them too.
+func (h *Host) compactable(ctx context.Context) ([]store.CodebaseID, error) {
+	if !h.shared() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return slices.Collect(maps.Keys(h.followers)), nil
+	}
+	codebases, err := h.store.Codebases(ctx)
+	var ids []store.CodebaseID
+	for _, c := range codebases {
+		if c.Current > 0 {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids, err
+}
+
+// compact merges segments of the codebases that have grown many.
 func (h *Host) compact(ctx context.Context) error {
-	h.mu.Lock()
-	ids := slices.Collect(maps.Keys(h.followers))
-	h.mu.Unlock()
+	ids, err := h.compactable(ctx)
+	if err != nil {
+		return err
+	}
 	for _, id := range ids {
 		if _, err := h.pipeline.Sealer.Compact(ctx, id); err != nil {
 			return fmt.Errorf("compact %s: %w", id, err)

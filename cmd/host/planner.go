@@ -67,7 +67,7 @@ func (p planner) at(ctx context.Context, root string) (store.Codebase, error) {
 	if err != nil {
 		return store.Codebase{}, err
 	}
-	i := slices.IndexFunc(all, func(c store.Codebase) bool { return c.Root == root })
+	i := slices.IndexFunc(all, func(c store.Codebase) bool { return c.Root == root && p.here(c) })
 	if i < 0 {
 		return store.Codebase{}, nil
 	}

@@ -45,12 +45,12 @@ func (r registry) Register(ctx context.Context, root string) (store.Codebase, er
 		return store.Codebase{}, err
 	}
 	for _, c := range codebases {
-		if c.Root == resolved {
+		if c.Root == resolved && r.here(c) {
 			return c, nil
 		}
 	}
 	c, err := r.store.Register(ctx, store.Codebase{
-		ID: newID(), Name: freeName(codebases, resolved), Root: resolved, Identity: identity,
+		ID: newID(), Name: freeName(codebases, resolved), Place: r.place(), Root: resolved, Identity: identity,
 		RegisteredAt: r.opts.Now().UTC(),
 	})
 	if err != nil {

@@ -42,7 +42,7 @@ func (r runner) Start(ctx context.Context, id store.CodebaseID, kind tool.Operat
 	return report, nil
 }
 
-func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.OperationKind, s *merklesync.Synchronizer) error {
+func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.OperationKind, s looker) error {
 	if kind == tool.OperationRepair {
 		return r.repair(ctx, id)
 	}
@@ -74,13 +74,21 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 	if _, err := r.pipeline.Sealer.Compact(ctx, id); err != nil {
 		r.opts.Log.Warn("compact", "codebase", id, "error", err)
 	}
-	return r.tidy(ctx)
+	return r.tidyUp(ctx)
 }
 
 // repair makes anew what differs from a clean rebuild of the tree.
 func (r runner) repair(ctx context.Context, id store.CodebaseID) error {
 	if _, err := (canonist(r)).Verify(ctx, id, true); err != nil {
 		return err
+	}
+	return r.tidyUp(ctx)
+}
+
+// tidyUp tidies after an operation, unless whoever applies does.
+func (r runner) tidyUp(ctx context.Context) error {
+	if r.shared() {
+		return nil
 	}
 	return r.tidy(ctx)
 }

@@ -26,7 +26,7 @@ func (h *Host) watching() merklesync.Watching {
 func (h *Host) followAll(ctx context.Context) {
 	codebases, err := h.store.Codebases(ctx)
 	for _, c := range codebases {
-		if err == nil && c.Current > 0 {
+		if err == nil && c.Current > 0 && h.here(c) {
 			_, err = h.follow(c.ID)
 		}
 	}
@@ -43,7 +43,7 @@ func (h *Host) watch(id store.CodebaseID) tool.WatchReport {
 	if f == nil {
 		return tool.WatchReport{State: string(merklesync.WatchOff), Reason: "nobody has asked for this codebase yet"}
 	}
-	status := f.sync.Watch()
+	status := f.watch()
 	report := tool.WatchReport{
 		State: string(status.State), Reason: status.Reason, Watches: status.Watches,
 		Since: status.Since, Missed: status.Missed,

@@ -123,6 +123,8 @@ const (
 	DiskChanged
 	// DiskGone: there is no such file.
 	DiskGone
+	// DiskUnseen: the file is on another host, which does not answer.
+	DiskUnseen
 )
 
 // Disk reads files of registered roots, and never outside them: no symlink is followed

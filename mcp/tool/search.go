@@ -196,7 +196,7 @@ func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q s
 			return answer{}, err
 		}
 		found.states = append(found.states, state)
-		if state != DiskSame && !slices.Contains(found.moved, hit.Path) {
+		if (state == DiskChanged || state == DiskGone) && !slices.Contains(found.moved, hit.Path) {
 			found.moved = append(found.moved, hit.Path)
 		}
 	}

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/freshet/freshet/pipeline/bus/natsbus"
+	"github.com/freshet/freshet/store"
+)
+
+// ackWait is how long a worker may be silent before its work is another's. A worker that
+// lives says so at a third of it.
+const ackWait = 10 * time.Second
+
+// Options of Open.
+type Options struct {
+	// CacheDir keeps segments for reading; "" means a temporary directory.
+	CacheDir string
+	Now      func() time.Time // nil means time.Now
+	Log      *slog.Logger     // nil means discard
+	// OpenStore opens the shared store; nil means PostgreSQL at Settings.Database.
+	OpenStore func(ctx context.Context) (store.Store, error)
+}
+
+// Parts are the shared log and the shared store, as one process holds them.
+type Parts struct {
+	Store store.Store
+	Bus   *natsbus.Bus
+	// Holder names this process in leases. It is never used again.
+	Holder string
+}
+
+// Open opens the shared log and store. Close releases both.
+func Open(ctx context.Context, s Settings, o Options) (*Parts, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	replicas, err := s.replicas()
+	if err != nil {
+		return nil, err
+	}
+	p := &Parts{Holder: s.Place + "/" + strings.ToLower(rand.Text())}
+	if o.OpenStore == nil {
+		return nil, errors.New("no store to open")
+	}
+	if p.Store, err = o.OpenStore(ctx); err != nil {
+		return nil, fmt.Errorf("open the shared store: %w", err)
+	}
+	p.Bus, err = natsbus.Open(ctx, natsbus.Options{
+		URL: s.NATS, Tenant: s.Tenant, AckWait: ackWait, Now: o.Now, Log: o.Log,
+		Remote: natsbus.Remote{Credentials: s.Credentials, CA: s.CA, Cert: s.Cert, Key: s.Key, Replicas: replicas},
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the shared event log: %w", err), p.Store.Close())
+	}
+	return p, nil
+}
+
+// Close releases log and store. It may be called twice.
+func (p *Parts) Close() error { return errors.Join(p.Bus.Close(), p.Store.Close()) }

@@ -1,0 +1,129 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/freshet/freshet/cmd/cluster"
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+)
+
+// cacheName is the folder of a data directory that keeps segments of a shared store.
+const cacheName = "cache"
+
+// shared reports whether log and store are those of a cluster.
+func (h *Host) shared() bool { return h.opts.Cluster.Shared() }
+
+// place names the file system that this host's roots are paths of.
+func (h *Host) place() string {
+	if !h.shared() {
+		return ""
+	}
+	return h.opts.Cluster.Place
+}
+
+// here reports whether this host sees the tree of a codebase.
+func (h *Host) here(c store.Codebase) bool { return c.Place == h.place() }
+
+// elsewhere is the error of what needs the tree of a codebase of another place.
+func elsewhere(c store.Codebase) error {
+	return tool.Errorf(tool.CodePathNotFound, "the files of %s are on %s; run this there", c.Name, c.Place)
+}
+
+func (h *Host) openShared(ctx context.Context) error {
+	parts, err := cluster.Open(ctx, h.opts.Cluster, cluster.Options{
+		CacheDir: filepath.Join(h.opts.Home, cacheName), Now: h.opts.Now, Log: h.opts.Log, OpenStore: h.opts.OpenStore,
+	})
+	if err != nil {
+		return err
+	}
+	h.store, h.bus, h.holder = parts.Store, parts.Bus, parts.Holder
+	return nil
+}
+
+// hear follows what other processes do, so that those who wait here are woken, until ctx
+// ends. It returns nil then.
+func (h *Host) hear(ctx context.Context) error {
+	state, err := h.bus.State(ctx)
+	for err != nil {
+		h.opts.Log.Warn("hear of seals", "error", err)
+		timer := time.NewTimer(republishEvery)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		state, err = h.bus.State(ctx)
+	}
+	lanes := []bus.Lane{bus.LaneSync, bus.LaneChunk, bus.LaneBulkChunk, bus.LaneEmbed, bus.LaneApply}
+	return h.bus.FollowLanes(ctx, state.Last+1, lanes, func(m bus.Stored) error {
+		if e, err := event.Decode(m.Data); err == nil {
+			h.heard(ctx, e)
+		}
+		return nil
+	})
+}
+
+func (h *Host) heard(ctx context.Context, e event.Event) {
+	switch e.Type {
+	case event.FilesChunked:
+		h.ops.Processed(e.Codebase, e.Snapshot, store.StageChunk, len(e.Processed.Files), 0, 0)
+	case event.FilesEmbedded:
+		h.ops.Processed(e.Codebase, e.Snapshot, store.StageEmbed, len(e.Processed.Files), 0, 0)
+	case event.SnapshotSealed:
+		snapshot, err := h.store.Snapshot(ctx, e.Codebase, e.Snapshot)
+		if err == nil {
+			h.sealed(snapshot)
+		}
+	case event.CodebaseCleared:
+		h.work.Go(func() error {
+			h.unfollow(e.Codebase)
+			return nil
+		})
+	case event.SnapshotOpened, event.FileParked, event.FileUnparked:
+		h.hub.notify(e.Codebase)
+	}
+}
+
+// republishEvery is the time between looks for events that could not be published.
+const republishEvery = 2 * time.Second
+
+// republish publishes what could not be published before, until ctx ends, and returns nil
+// then: the process that committed it may be gone.
+func (h *Host) republish(ctx context.Context) error {
+	ticker := time.NewTicker(republishEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := h.pipeline.Outbox.Flush(ctx); err != nil && ctx.Err() == nil {
+			h.opts.Log.Warn("publish", "error", err)
+		}
+	}
+}
+
+// catalog shows the roots of other places with the place before them: their paths are none
+// of this host.
+type catalog struct {
+	store.Store
+	host *Host
+}
+
+// Codebases lists all codebases.
+func (c catalog) Codebases(ctx context.Context) ([]store.Codebase, error) {
+	all, err := c.Store.Codebases(ctx)
+	for i := range all {
+		if !c.host.here(all[i]) {
+			all[i].Root = all[i].Place + ":" + all[i].Root
+		}
+	}
+	return all, err
+}
