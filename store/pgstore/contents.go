@@ -184,7 +184,7 @@ func (p *packing) put(ctx context.Context, c *session) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	err := c.stage(ctx, "stage_contents", []string{"hash", "size", "body"}, len(fresh), func(i int) ([]any, error) {
+	err := c.stage(ctx, stageContents, len(fresh), func(i int) ([]any, error) {
 		return []any{fresh[i].Hash[:], int64(len(fresh[i].Data)), p.pack(fresh[i])}, ctx.Err()
 	})
 	if err != nil {

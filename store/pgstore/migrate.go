@@ -48,7 +48,9 @@ func grant(ctx context.Context, db *sql.DB, role string) (err error) {
 	}
 	name := pgx.Identifier{role}.Sanitize()
 	if !exists {
-		if _, err := tx.ExecContext(ctx, "CREATE ROLE "+name+" NOLOGIN"); err != nil {
+		// Roles are those of all databases of the server, another of which may make it now.
+		if _, err := tx.ExecContext(ctx, "DO $$ BEGIN CREATE ROLE "+name+
+			" NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"); err != nil {
 			return err
 		}
 	}

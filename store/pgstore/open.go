@@ -60,7 +60,8 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config) (err error)
 	parameters["statement_timeout"] = milliseconds(s.opts.StatementTimeout)
 	parameters["lock_timeout"] = milliseconds(s.opts.LockTimeout)
 	parameters["idle_in_transaction_session_timeout"] = milliseconds(2 * s.opts.StatementTimeout)
-	config.AfterConnect = s.prepare
+	parameters["client_min_messages"] = "warning"
+	config.AfterConnect = s.takeRole
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return err
 	}
@@ -69,16 +70,13 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config) (err error)
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// prepare makes a new connection fit for the store: its role, and the tables to which
-// COPY writes.
-func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
-	if s.opts.Role != "" {
-		if _, err := conn.Exec(ctx, "SET ROLE "+pgx.Identifier{s.opts.Role}.Sanitize()); err != nil {
-			return fmt.Errorf("take the role %s: %w", s.opts.Role, err)
-		}
+// takeRole gives a new connection the role in which the store works.
+func (s *Store) takeRole(ctx context.Context, conn *pgx.Conn) error {
+	if s.opts.Role == "" {
+		return nil
 	}
-	if _, err := conn.Exec(ctx, staging); err != nil {
-		return fmt.Errorf("make temporary tables: %w", err)
+	if _, err := conn.Exec(ctx, "SET ROLE "+pgx.Identifier{s.opts.Role}.Sanitize()); err != nil {
+		return fmt.Errorf("take the role %s: %w", s.opts.Role, err)
 	}
 	return nil
 }

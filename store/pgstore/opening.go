@@ -109,8 +109,7 @@ func base(all []snapshot, o store.Opening, fingerprint store.Fingerprint) uint64
 
 // editManifest writes the delta of a snapshot and keeps its counts.
 func (c *session) editManifest(ctx context.Context, n *snapshot, o store.Opening) error {
-	columns := []string{"path", "content", "size", "language", "flags", "renamed"}
-	err := c.stage(ctx, "stage_files", columns, len(o.Upserts), func(i int) ([]any, error) {
+	err := c.stage(ctx, stageFiles, len(o.Upserts), func(i int) ([]any, error) {
 		f := o.Upserts[i]
 		return []any{blob(f.Path), f.Content[:], f.Size, blob(f.Language), int16(f.Flags), blob(f.RenamedFrom)}, nil
 	})

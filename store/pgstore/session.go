@@ -3,21 +3,22 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// staging are the tables of a connection to which COPY writes what a transaction then
-// merges: COPY itself knows no conflicts. They are empty at the begin of every transaction.
-const staging = `
-CREATE TEMPORARY TABLE IF NOT EXISTS stage_contents (hash bytea, size bigint, body bytea) ON COMMIT DELETE ROWS;
-CREATE TEMPORARY TABLE IF NOT EXISTS stage_syntaxes (content bytea, version bigint, texts bytea[], body bytea) ON COMMIT DELETE ROWS;
-CREATE TEMPORARY TABLE IF NOT EXISTS stage_vectors (text bytea, body bytea) ON COMMIT DELETE ROWS;
-CREATE TEMPORARY TABLE IF NOT EXISTS stage_files
-	(path bytea, content bytea, size bigint, language bytea, flags smallint, renamed bytea) ON COMMIT DELETE ROWS;
-CREATE TEMPORARY TABLE IF NOT EXISTS stage_stats (path bytea, dir boolean, size bigint, mtime bigint, ctime bigint,
-	device bigint, inode bigint, mode bigint, racy boolean, xx bigint, content bytea, language bytea, flags smallint,
-	left_out bytea) ON COMMIT DELETE ROWS;`
+// The tables of a connection to which COPY writes what a transaction then merges: COPY
+// itself knows no conflicts. They are made when first needed and empty at the begin of
+// every transaction.
+const (
+	stageContents = "stage_contents (hash bytea, size bigint, body bytea)"
+	stageSyntaxes = "stage_syntaxes (content bytea, version bigint, texts bytea[], body bytea)"
+	stageVectors  = "stage_vectors (text bytea, body bytea)"
+	stageFiles    = "stage_files (path bytea, content bytea, size bigint, language bytea, flags smallint, renamed bytea)"
+	stageStats    = "stage_stats (path bytea, dir boolean, size bigint, mtime bigint, ctime bigint, device bigint, inode bigint, " +
+		"mode bigint, racy boolean, xx bigint, content bytea, language bytea, flags smallint, left_out bytea)"
+)
 
 // session is a connection in a transaction of the store. It is used by one goroutine.
 // The first argument of every statement is the tenant.
@@ -69,13 +70,22 @@ func (c *session) each(ctx context.Context, query string, args []any, fn func(ro
 	return rows.Err()
 }
 
-// stage copies n rows to a table of staging.
-func (c *session) stage(ctx context.Context, table string, columns []string, n int, row func(i int) ([]any, error)) error {
+// stage copies n rows, which have a value for every column, to a table.
+func (c *session) stage(ctx context.Context, table string, n int, row func(i int) ([]any, error)) error {
+	if _, err := c.conn.Exec(ctx, "CREATE TEMPORARY TABLE IF NOT EXISTS "+table+" ON COMMIT DELETE ROWS"); err != nil {
+		return fmt.Errorf("make temporary table: %w", err)
+	}
 	if n == 0 {
 		return nil
 	}
-	if _, err := c.conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromSlice(n, row)); err != nil {
-		return fmt.Errorf("copy to %s: %w", table, err)
+	name, columns, _ := strings.Cut(strings.TrimSuffix(table, ")"), " (")
+	var names []string
+	for column := range strings.SplitSeq(columns, ", ") {
+		column, _, _ = strings.Cut(column, " ")
+		names = append(names, column)
+	}
+	if _, err := c.conn.CopyFrom(ctx, pgx.Identifier{name}, names, pgx.CopyFromSlice(n, row)); err != nil {
+		return fmt.Errorf("copy to %s: %w", name, err)
 	}
 	return nil
 }

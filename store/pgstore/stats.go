@@ -82,7 +82,7 @@ func (c *session) putStats(ctx context.Context, id store.CodebaseID, upserts []s
 		return nil
 	}
 	all := lastOfEach(upserts)
-	err := c.stage(ctx, "stage_stats", strings.Split(statColumns, ", "), len(all), func(i int) ([]any, error) {
+	err := c.stage(ctx, stageStats, len(all), func(i int) ([]any, error) {
 		e := all[i]
 		return []any{
 			blob(e.Path), e.Dir, e.Stat.Size, e.Stat.MtimeNs, e.Stat.CtimeNs, int64(e.Stat.Device), int64(e.Stat.Inode),

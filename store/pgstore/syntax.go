@@ -182,7 +182,7 @@ func (s *Store) PutSyntax(ctx context.Context, records []store.SyntaxRecord) err
 	})
 	encoded = slices.CompactFunc(encoded, func(a, b encodedSyntax) bool { return a.key == b.key })
 	return s.write(ctx, func(c *session) error {
-		err := c.stage(ctx, "stage_syntaxes", []string{"content", "version", "texts", "body"}, len(encoded), func(i int) ([]any, error) {
+		err := c.stage(ctx, stageSyntaxes, len(encoded), func(i int) ([]any, error) {
 			x := encoded[i]
 			return []any{x.key.Content[:], versions[x.key.Version], x.texts, x.body}, nil
 		})

@@ -123,7 +123,7 @@ func (c *session) putVectors(ctx context.Context, embedding int64, sorted []stor
 	if len(sorted) == 0 {
 		return nil
 	}
-	err := c.stage(ctx, "stage_vectors", []string{"text", "body"}, len(sorted), func(i int) ([]any, error) {
+	err := c.stage(ctx, stageVectors, len(sorted), func(i int) ([]any, error) {
 		return []any{sorted[i].TextHash[:], encodeVector(sorted[i].TextHash, sorted[i].Vector)}, nil
 	})
 	if err != nil {
