@@ -24,8 +24,8 @@ build: ## build ./freshet
 install: ## install freshet into GOBIN
 	$(GO) install -trimpath ./cmd/freshet
 
-test: check ## check the sources and run every test with the race detector
-	$(GO) test -race -timeout $(TIMEOUT) ./...
+test: check ## check the sources and run every test with the race detector, with PostgreSQL
+	.ci/postgres $(GO) test -race -timeout $(TIMEOUT) ./...
 
 check: ## gofmt, go vet and the generated tool reference
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
@@ -51,8 +51,8 @@ fuzz: ## run every fuzz target for FUZZTIME
 		done; \
 	done
 
-bench: ## run the Go benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## run the Go benchmarks, with PostgreSQL
+	.ci/postgres $(GO) test -run '^$$' -bench . -benchmem ./...
 
 killloop: ## the kill loop with KILLROUNDS rounds
 	$(GO) test -timeout 60m -run '^TestKillLoop$$' -v ./cmd/freshet -kill.rounds $(KILLROUNDS)

@@ -177,6 +177,7 @@ func storeErrors() []storeError {
 		{store.ErrChecksum, CodeStoreUnavailable, &verify},
 		{store.ErrDiskFull, CodeStoreUnavailable, &room},
 		{store.ErrClosed, CodeStoreUnavailable, nil},
+		{store.ErrUnavailable, CodeStoreUnavailable, nil},
 		{store.ErrNotFound, CodeTargetNotFound, nil},
 	}
 }
