@@ -47,6 +47,8 @@ type Options struct {
 	OpenStore func(ctx context.Context) (store.Store, error)
 	Now       func() time.Time // nil means time.Now
 	Log       *slog.Logger     // nil means discard
+
+	amend func(*store.Recipe) // what another version of the binary would do, for tests
 }
 
 func (o Options) withDefaults() Options {
@@ -133,6 +135,9 @@ func (h *Host) open(ctx context.Context) error {
 	}
 	h.provider = builtin.New()
 	h.recipe = Recipe(h.provider)
+	if h.opts.amend != nil {
+		h.opts.amend(&h.recipe)
+	}
 	var err error
 	if h.pool, err = chunk.NewPool(chunk.Options{Command: h.opts.ChunkCommand, Log: h.opts.Log}); err != nil {
 		return err
