@@ -34,7 +34,7 @@ type Options struct {
 
 // Defaults returns the options of the shipped model.
 func Defaults() Options {
-	return Options{Dimension: 256, Epochs: 3, BlockSize: 128, Blocks: 16, Temperature: 0.05, Rate: 0.04, AskedRate: 0.02,
+	return Options{Dimension: 256, Epochs: 3, BlockSize: 128, Blocks: 16, Temperature: 0.1, Rate: 0.06, AskedRate: 0.02,
 		QueryWords: pairs.MaxDistinct, CodeWords: pairs.MaxDistinct, Places: true, Seed: 1, Workers: 1}
 }
 
