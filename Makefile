@@ -69,6 +69,9 @@ docs: ## make the tool reference anew
 conformance: ## the official conformance suite for MCP servers; needs npm and its registry
 	.ci/conformance
 
+topology: build ## the topology of docker-compose.yml from binaries on loopback
+	.ci/postgres .ci/topology ./freshet
+
 # Debian's packages need deb-src lines: apt-get reads them from the system, or from the
 # file that APT_CONFIG names.
 corpus: ## fetch the sources of the built-in model into CORPUS, name those that are gone

@@ -43,6 +43,8 @@ type Program struct {
 	ServeChild func(r io.Reader, w io.Writer) error
 	// Agents serves mcp and up.
 	Agents Agents
+	// Workers serves worker and nats.
+	Workers Workers
 	// Parent returns the id of the parent process; nil means that there is none to watch.
 	Parent func() int
 	// Token is what clients of up must present unless a file holds it.
@@ -154,6 +156,7 @@ func (r *run) root() *cobra.Command {
 	root.AddCommand(r.snapshotsVerb(), r.diffVerb(), r.collectVerb())
 	root.AddCommand(r.verifyVerb(), r.exportVerb(), r.replayVerb(), r.recordVerb(), r.eventsVerb(), r.deadLettersVerb())
 	root.AddCommand(r.mcpVerb(), r.upVerb(), r.docsVerb(), r.installVerb(), r.doctorVerb(), r.evalVerb())
+	root.AddCommand(r.workerVerb(), r.natsVerb())
 	root.AddCommand(r.versionVerb(), r.chunkChildVerb())
 	return root
 }

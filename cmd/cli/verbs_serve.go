@@ -37,7 +37,9 @@ type Service struct {
 	QueryText  bool
 	Structured bool
 	Version    string
-	Log        *slog.Logger
+	// Idle leaves the work on a shared log to workers.
+	Idle bool
+	Log  *slog.Logger
 }
 
 // HTTP says where and to whom to serve.
@@ -147,7 +149,7 @@ func (r *run) upVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			base.QueryText, base.Structured, base.Dir = s.QueryText, s.Structured, ""
+			base.QueryText, base.Structured, base.Idle, base.Dir = s.QueryText, s.Structured, s.Idle, ""
 			if tokenFile != "" {
 				if h.Token, err = readToken(r.absolute(tokenFile)); err != nil {
 					return err
@@ -166,6 +168,7 @@ func (r *run) upVerb() *cobra.Command {
 	serviceFlags(cmd, &s)
 	cmd.Flags().StringVar(&h.Address, "listen", "127.0.0.1:7433", "address to listen on")
 	cmd.Flags().StringArrayVar(&h.Names, "name", nil, "host name by which others reach the address; may be repeated")
+	cmd.Flags().BoolVar(&s.Idle, "idle", false, "in a cluster: leave chunking, embedding and sealing to workers")
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the token that clients must present; only its owner may read it")
 	return cmd
 }

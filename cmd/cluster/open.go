@@ -11,6 +11,7 @@ import (
 
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/pgstore"
 )
 
 // ackWait is how long a worker may be silent before its work is another's. A worker that
@@ -46,7 +47,11 @@ func Open(ctx context.Context, s Settings, o Options) (*Parts, error) {
 	}
 	p := &Parts{Holder: s.Place + "/" + strings.ToLower(rand.Text())}
 	if o.OpenStore == nil {
-		return nil, errors.New("no store to open")
+		o.OpenStore = func(ctx context.Context) (store.Store, error) {
+			return pgstore.Open(ctx, s.Database, pgstore.Options{
+				Tenant: s.Tenant, Role: s.Role, CacheDir: o.CacheDir, Now: o.Now, Log: o.Log,
+			})
+		}
 	}
 	if p.Store, err = o.OpenStore(ctx); err != nil {
 		return nil, fmt.Errorf("open the shared store: %w", err)

@@ -7,14 +7,17 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/cmd/cli"
+	"github.com/freshet/freshet/cmd/cluster"
 	"github.com/freshet/freshet/cmd/host"
 	mcpserver "github.com/freshet/freshet/mcp"
+	"github.com/freshet/freshet/pipeline"
 )
 
 // agents serves the tools over a session of the host.
 type agents struct {
 	// children is the command of a chunk child.
 	children []string
+	cluster  cluster.Settings
 }
 
 // drain is how long a host that serves an agent lets the calls of other processes end: it
@@ -22,9 +25,14 @@ type agents struct {
 const drain = 500 * time.Millisecond
 
 func (a agents) session(s cli.Service) *host.Session {
-	return host.NewSession(host.Options{
-		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: drain, Watch: true, Log: s.Log,
-	})
+	o := host.Options{
+		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: drain, Watch: true,
+		Cluster: a.cluster, Log: s.Log,
+	}
+	if s.Idle {
+		o.Roles = []pipeline.Role{}
+	}
+	return host.NewSession(o)
 }
 
 func (a agents) server(session *host.Session, s cli.Service) (*mcpserver.Server, error) {

@@ -36,6 +36,7 @@ func run() int {
 	}
 	build := buildInfo()
 	children := []string{self, "chunk-child"}
+	shared := settings()
 	return cli.Program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: cli.IsTerminal(os.Stderr),
@@ -43,10 +44,10 @@ func run() int {
 		ServeChild: chunk.ServeChild,
 		Connect: func(ctx context.Context, home string, log *slog.Logger) (cli.Session, error) {
 			return host.Connect(ctx, host.Options{
-				Home: home, Version: build.Version, ChunkCommand: children, Log: log,
+				Home: home, Version: build.Version, ChunkCommand: children, Cluster: shared, Log: log,
 			})
 		},
-		Agents: agents{children: children}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
+		Agents: agents{children: children, cluster: shared}, Workers: workers{cluster: shared, children: children}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
 			return host.Diagnose(ctx, host.Options{Home: home, Version: build.Version}, dir)
 		},

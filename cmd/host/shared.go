@@ -35,6 +35,9 @@ func elsewhere(c store.Codebase) error {
 }
 
 func (h *Host) openShared(ctx context.Context) error {
+	if err := h.opts.Cluster.Check(); err != nil {
+		return tool.Errorf(tool.CodeInvalidArgument, "%w", err)
+	}
 	parts, err := cluster.Open(ctx, h.opts.Cluster, cluster.Options{
 		CacheDir: filepath.Join(h.opts.Home, cacheName), Now: h.opts.Now, Log: h.opts.Log, OpenStore: h.opts.OpenStore,
 	})

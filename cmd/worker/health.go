@@ -1,0 +1,98 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// health serves whether the worker is alive, whether it is ready, and its counts. The zero
+// value serves nothing.
+type health struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+// The bounds of a request for health.
+const (
+	headerWait = 5 * time.Second
+	answerWait = 2 * time.Second
+)
+
+// listen listens at a loopback address, or not at all for "".
+func listen(ctx context.Context, address string, w *worker) (*health, error) {
+	if address == "" {
+		return &health{}, nil
+	}
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("address of health: %w", err)
+	}
+	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("address of health %s: want one of loopback", address)
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for health: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", w.ready)
+	mux.HandleFunc("GET /metrics", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		say(rw, http.StatusOK, w.counts.text())
+	})
+	return &health{listener: listener, server: &http.Server{Handler: mux, ReadHeaderTimeout: headerWait}}, nil
+}
+
+// ready answers 200 when log and store can be reached now, else 503 with the reason.
+func (w *worker) ready(rw http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerWait)
+	defer cancel()
+	if !w.parts.Bus.Reachable() {
+		say(rw, http.StatusServiceUnavailable, "the event log cannot be reached\n")
+		return
+	}
+	if _, err := w.parts.Store.LogPosition(ctx); err != nil {
+		w.opts.Log.Warn("not ready", "error", err)
+		say(rw, http.StatusServiceUnavailable, "the store cannot be reached\n")
+		return
+	}
+	say(rw, http.StatusOK, "ready\n")
+}
+
+// say answers; a client that is gone does not matter.
+func say(rw http.ResponseWriter, code int, text string) {
+	rw.WriteHeader(code)
+	_, _ = rw.Write([]byte(text))
+}
+
+func (h *health) url() string {
+	if h.listener == nil {
+		return ""
+	}
+	return "http://" + h.listener.Addr().String()
+}
+
+// serve serves until ctx ends, and returns nil then.
+func (h *health) serve(ctx context.Context) error {
+	if h.listener == nil {
+		return nil
+	}
+	stopped := make(chan struct{})
+	go func() { // ends with ctx, and serve waits for it
+		defer close(stopped)
+		<-ctx.Done()
+		_ = h.server.Close() // whoever asks now is told nothing
+	}()
+	err := h.server.Serve(h.listener)
+	if !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve health: %w", err)
+	}
+	<-stopped
+	return nil
+}
