@@ -95,7 +95,8 @@ func (s *Store) OpenSegment(ctx context.Context, id store.SegmentID) (store.Segm
 		return nil, err
 	}
 	opened, err := s.cache.take(g)
-	if errors.Is(err, errNotCached) {
+	// Others may drop the file from a cache that is small before it is mapped here.
+	for try := 1; try <= maxTries && errors.Is(err, errNotCached); try++ {
 		if err := s.cache.keep(g, func(w io.Writer) error { return s.fetch(ctx, g, w) }); err != nil {
 			return nil, fmt.Errorf("fetch segment %d: %w", id, err)
 		}
