@@ -58,7 +58,7 @@ func TestHistories(t *testing.T) {
 		repeated := slices.Concat(shuffled, h.Events, shuffled)
 		orders := map[string][]event.Event{"in order": h.Events, "shuffled": shuffled, "repeated": repeated}
 		for _, order := range slices.Sorted(maps.Keys(orders)) {
-			digest := replay(t, h, orders[order], order != "in order")
+			digest := replay(t, nil, h, orders[order], order != "in order")
 			if got[name] == "" {
 				got[name] = digest
 			}
@@ -75,8 +75,9 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// replay runs a history through the real stages and returns the digests of its codebases.
-func replay(t *testing.T, h history.History, events []event.Event, chaotic bool) string {
+// replay runs a history through the real stages into a store, nil for a new memstore, and
+// returns the digests of its codebases.
+func replay(t *testing.T, into store.Store, h history.History, events []event.Event, chaotic bool) string {
 	t.Helper()
 	steps, err := history.Fold(events)
 	if err != nil {
@@ -87,7 +88,7 @@ func replay(t *testing.T, h history.History, events []event.Event, chaotic bool)
 	if chaotic {
 		log = &shuffledBus{Bus: log, random: rand.New(rand.NewPCG(23, uint64(len(events))))}
 	}
-	r := newRig(t, rigOptions{bus: log, name: "unused", threshold: -1})
+	r := newRig(t, rigOptions{store: into, bus: log, name: "unused", threshold: -1})
 	defer r.stop()
 	target := history.Target{
 		Store: r.store, Recipe: r.recipe, Publish: r.pipeline.Outbox.Flush,
