@@ -41,7 +41,7 @@ type Ranking struct {
 func DefaultRanking() Ranking {
 	return Ranking{
 		Vector: 0.6, Inflect: true,
-		Stem: 0.25, Path: 0.2, Symbol: 0.3, Depth: 0.15, File: 0.4,
+		Stem: 0.15, Path: 0.2, Symbol: 0.3, Depth: 0.15, File: 0.4,
 		Test: 0.5, Aside: 0.6,
 	}
 }

@@ -237,7 +237,7 @@ func stemBoost(ch *chunk, best float64, query lexical.Query) float64 {
 	if n == 0 {
 		return 0
 	}
-	return float64(0.25*best) * (float64(n) / float64(len(stem)))
+	return float64(0.15*best) * (float64(n) / float64(len(stem)))
 }
 
 func pathBoost(ch *chunk, best float64, query lexical.Query, weights map[string]float64) float64 {
