@@ -33,6 +33,9 @@ const (
 
 // transient reports whether a transaction that failed may be tried again.
 func transient(err error) bool {
+	if errors.Is(err, store.ErrUnavailable) {
+		return false // it took its time already
+	}
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		switch e.Code {
@@ -62,8 +65,8 @@ func disconnected(err error) bool {
 // fault gives an error of the server or the network the meaning that callers branch on. It
 // returns any other error, and nil, as it is.
 func (s *Store) fault(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, store.ErrUnavailable) {
+		return err
 	}
 	if s.closed.Load() && strings.Contains(err.Error(), "closed pool") {
 		return store.ErrClosed

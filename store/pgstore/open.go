@@ -27,6 +27,14 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	return open(ctx, url, set, opts)
 }
 
+const (
+	// connectTimeout bounds one attempt to reach the server.
+	connectTimeout = 10 * time.Second
+	// idleTimeout is how long the server keeps the locks of a process that stopped amid a
+	// transaction.
+	idleTimeout = 30 * time.Second
+)
+
 func open(ctx context.Context, url string, set *migrations.Set, opts Options) (*Store, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -36,6 +44,7 @@ func open(ctx context.Context, url string, set *migrations.Set, opts Options) (*
 	opts = opts.withDefaults()
 	s := &Store{opts: opts, ownClock: ownClock, tenant: opts.Tenant, now: opts.Now, log: opts.Log, schema: set.Newest()}
 	where := config.ConnConfig.Host + "/" + config.ConnConfig.Database
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, connectTimeout)
 	if err := s.migrate(ctx, config.ConnConfig.Copy(), set); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", where, s.fault(ctx, err))
 	}
@@ -59,7 +68,7 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config) (err error)
 	parameters["application_name"] = "freshet"
 	parameters["statement_timeout"] = milliseconds(s.opts.StatementTimeout)
 	parameters["lock_timeout"] = milliseconds(s.opts.LockTimeout)
-	parameters["idle_in_transaction_session_timeout"] = milliseconds(2 * s.opts.StatementTimeout)
+	parameters["idle_in_transaction_session_timeout"] = milliseconds(idleTimeout)
 	parameters["client_min_messages"] = "warning"
 	config.AfterConnect = s.takeRole
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {

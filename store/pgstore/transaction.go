@@ -66,7 +66,7 @@ func (s *Store) run(ctx context.Context, m mode, fn func(c *session) error) erro
 		if err := s.usable(ctx); err != nil {
 			return err
 		}
-		err := s.attempt(ctx, m, fn)
+		err := s.bounded(ctx, m, fn)
 		var lost *lostCommit
 		if errors.As(err, &lost) {
 			var committed bool
@@ -95,6 +95,21 @@ func pause(ctx context.Context, try int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// bounded is attempt within the time that statements and locks may take, and a little
+// more: the network may lose what the server's own timeouts say.
+func (s *Store) bounded(ctx context.Context, m mode, fn func(c *session) error) error {
+	if m.slow {
+		return s.attempt(ctx, m, fn)
+	}
+	within, cancel := context.WithTimeout(ctx, s.opts.LockTimeout+2*s.opts.StatementTimeout)
+	defer cancel()
+	err := s.attempt(within, m, fn)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("no answer in time: %w: %w", store.ErrUnavailable, err)
+	}
+	return err
 }
 
 // attempt runs one transaction.
