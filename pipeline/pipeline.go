@@ -38,16 +38,17 @@ type Parts struct {
 	Observer stage.Observer
 	// OnSealed is told of every seal after it is durable; nil means nobody.
 	OnSealed func(store.Snapshot)
-	// Duty is further work of whoever has RoleApply: it runs until ctx ends, and returns nil
-	// then. nil means none.
+	// Duty is further work of whoever keeps the log among others: it runs until ctx ends, and
+	// returns nil then. nil means none.
 	Duty func(ctx context.Context) error
 	// OnTrouble is told of every error of a handler, the ones that are tried again included;
 	// nil means nobody. It must not block.
 	OnTrouble func(err error)
 	// Roles are what this process does; nil means everything.
 	Roles []Role
-	// Holder is set where other processes share the work: it names this one, and of those
-	// with RoleApply only the holder of store.ApplyLease acts on it.
+	// Holder is set where other processes share the work: it names this one. Of those with
+	// RoleApply one at a time seals the snapshots of a recipe, and one keeps the log. The
+	// consumers are those of the recipe: no process takes the work of another one.
 	Holder string
 	// Concurrency is how many files of an event are cut at once; 0 means 4.
 	Concurrency int
@@ -94,11 +95,11 @@ func New(parts Parts) *Pipeline {
 		TextThreshold: parts.TextThreshold, OnSealed: parts.OnSealed, Now: parts.Now, Log: parts.Log,
 	})
 	p.Reconciler = reconcile.New(parts.Store, parts.Bus, p.Outbox, p.Sealer, reconcile.Options{
-		Recipe: parts.Recipe, Shared: parts.Holder != "", Now: parts.Now, Log: parts.Log,
+		Recipe: parts.Recipe, Shared: parts.Holder != "", Consumers: p.consumerNames, Now: parts.Now, Log: parts.Log,
 	})
 	deps := stage.Deps{
 		Store: parts.Store, Bus: parts.Bus, Outbox: p.Outbox, Recipe: parts.Recipe,
-		Now: parts.Now, Log: parts.Log, Observer: parts.Observer,
+		Shared: parts.Holder != "", Now: parts.Now, Log: parts.Log, Observer: parts.Observer,
 	}
 	p.chunker = stage.NewChunker(deps, stage.ChunkerOptions{
 		Cutter: parts.Cutter, Quarantine: parts.Quarantine, Concurrency: parts.Concurrency,
@@ -120,15 +121,7 @@ func (p *Pipeline) Handlers() map[string]bus.Handler {
 // Reconciler.Heal before it, unless Parts.Holder is set.
 func (p *Pipeline) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	stages := []struct {
-		role      Role
-		consumers []bus.Consumer
-		handle    bus.Handler
-	}{
-		{RoleChunk, p.chunker.Consumers(cmp.Or(p.parts.Workers, 2)), p.chunker.Handle},
-		{RoleEmbed, p.embedder.Consumers(cmp.Or(p.parts.Workers, 1)), p.embedder.Handle},
-	}
-	for _, s := range stages {
+	for _, s := range p.stages() {
 		for _, c := range s.consumers {
 			if p.has(s.role) {
 				g.Go(func() error { return p.consume(ctx, c, s.handle) })
@@ -141,9 +134,43 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
+// stageOf is a stage that any number of processes run at once.
+type stageOf struct {
+	role      Role
+	consumers []bus.Consumer
+	handle    bus.Handler
+}
+
+func (p *Pipeline) stages() []stageOf {
+	return []stageOf{
+		{RoleChunk, p.chunker.Consumers(cmp.Or(p.parts.Workers, 2)), p.chunker.Handle},
+		{RoleEmbed, p.embedder.Consumers(cmp.Or(p.parts.Workers, 1)), p.embedder.Handle},
+	}
+}
+
+// consumerNames are the durable consumers that the work of the recipe needs.
+func (p *Pipeline) consumerNames() []string {
+	names := []string{p.named(p.Sealer.Consumer()).Name}
+	for _, s := range p.stages() {
+		for _, c := range s.consumers {
+			names = append(names, p.named(c).Name)
+		}
+	}
+	return names
+}
+
+// named gives a consumer the name that it has among processes of several recipes.
+func (p *Pipeline) named(c bus.Consumer) bus.Consumer {
+	if p.parts.Holder != "" {
+		c.Name += "-" + p.parts.Recipe.Fingerprint().Short()
+	}
+	return c
+}
+
 func (p *Pipeline) has(r Role) bool { return p.parts.Roles == nil || slices.Contains(p.parts.Roles, r) }
 
 func (p *Pipeline) consume(ctx context.Context, c bus.Consumer, handle bus.Handler) error {
+	c = p.named(c)
 	if err := p.parts.Bus.Consume(ctx, c, p.watched(handle)); err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Name, err)
 	}
@@ -155,20 +182,33 @@ func (p *Pipeline) lead(ctx context.Context) error {
 	if p.parts.Holder == "" {
 		return p.apply(ctx)
 	}
-	o := tenure.Options{Name: store.ApplyLease, Holder: p.parts.Holder, Log: p.parts.Log}
-	return tenure.Keep(ctx, p.parts.Store, o, func(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	under := func(name string, work func(ctx context.Context) error) {
+		o := tenure.Options{Name: name, Holder: p.parts.Holder, Log: p.parts.Log}
+		g.Go(func() error { return tenure.Keep(ctx, p.parts.Store, o, work) })
+	}
+	under(store.KeepLease, p.keep)
+	under(store.ApplyLease(p.parts.Recipe.Fingerprint()), func(ctx context.Context) error {
 		p.Sealer.Forget()
 		return p.apply(ctx)
 	})
+	return g.Wait()
+}
+
+// keep keeps the log.
+func (p *Pipeline) keep(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.Reconciler.Keep(ctx, p.parts.Reconcile) })
+	if p.parts.Duty != nil {
+		g.Go(func() error { return p.parts.Duty(ctx) })
+	}
+	return g.Wait()
 }
 
 func (p *Pipeline) apply(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.consume(ctx, p.Sealer.Consumer(), p.Sealer.Handle) })
 	g.Go(func() error { return p.Reconciler.Run(ctx, p.parts.Reconcile) })
-	if p.parts.Duty != nil {
-		g.Go(func() error { return p.parts.Duty(ctx) })
-	}
 	return g.Wait()
 }
 

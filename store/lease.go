@@ -17,9 +17,13 @@ type Lease struct {
 // SyncLease is the name of the lease under which one synchronizer follows a codebase.
 func SyncLease(id CodebaseID) string { return "sync/" + string(id) }
 
-// ApplyLease is the name of the lease under which one process of a tenant seals, keeps the
-// log and collects.
-const ApplyLease = "apply"
+// ApplyLease is the name of the lease under which one process of a tenant seals the
+// snapshots of a recipe.
+func ApplyLease(fp Fingerprint) string { return "apply/" + string(fp) }
+
+// KeepLease is the name of the lease under which one process of a tenant keeps the log, and
+// collects what nothing reaches.
+const KeepLease = "keep"
 
 type fenceKey struct{}
 

@@ -28,6 +28,16 @@ func (h *hub) changed(id store.CodebaseID) <-chan struct{} {
 	return ch
 }
 
+// nudge wakes everybody, so that nobody depends on hearing of what happened elsewhere.
+func (h *hub) nudge() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, ch := range h.waiting {
+		close(ch)
+	}
+	clear(h.waiting)
+}
+
 func (h *hub) notify(id store.CodebaseID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -94,10 +94,11 @@ func (h *Host) heard(ctx context.Context, e event.Event) {
 }
 
 // republishEvery is the time between looks for events that could not be published.
-const republishEvery = 2 * time.Second
+const republishEvery = time.Second
 
 // republish publishes what could not be published before, until ctx ends, and returns nil
-// then: the process that committed it may be gone.
+// then: the process that committed it may be gone. It also wakes who waits here for what
+// happens elsewhere, of which the message may be late.
 func (h *Host) republish(ctx context.Context) error {
 	ticker := time.NewTicker(republishEvery)
 	defer ticker.Stop()
@@ -107,6 +108,7 @@ func (h *Host) republish(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
+		h.hub.nudge()
 		if err := h.pipeline.Outbox.Flush(ctx); err != nil && ctx.Err() == nil {
 			h.opts.Log.Warn("publish", "error", err)
 		}

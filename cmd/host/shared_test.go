@@ -28,7 +28,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	return &site{nats: clustertest.Start(t, 3), store: memstore.New(memstore.Options{})}
+	return &site{nats: clustertest.Start(t, 1), store: memstore.New(memstore.Options{})}
 }
 
 // join opens a session of a host on a place.

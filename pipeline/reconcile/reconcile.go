@@ -41,6 +41,7 @@ type Reconciler struct {
 	sealer      Sealer
 	recipe      store.Recipe
 	fingerprint store.Fingerprint
+	consumers   func() []string
 	shared      bool
 	now         func() time.Time
 	slog        *slog.Logger
@@ -49,6 +50,8 @@ type Reconciler struct {
 // Options of a Reconciler.
 type Options struct {
 	Recipe store.Recipe
+	// Consumers names the durable consumers that the work of the recipe needs.
+	Consumers func() []string
 	// Shared is set where other processes work on the same log: their deliveries in flight
 	// are not lost, and the log may be lost while this process runs.
 	Shared bool
@@ -66,7 +69,7 @@ func New(s store.Store, log Log, pump Pump, sealer Sealer, o Options) *Reconcile
 	}
 	return &Reconciler{
 		store: s, log: log, pump: pump, sealer: sealer, recipe: o.Recipe,
-		fingerprint: o.Recipe.Fingerprint(), shared: o.Shared, now: o.Now, slog: o.Log,
+		fingerprint: o.Recipe.Fingerprint(), consumers: o.Consumers, shared: o.Shared, now: o.Now, slog: o.Log,
 	}
 }
 
@@ -113,8 +116,8 @@ func (r *Reconciler) takeOver(ctx context.Context, state bus.State) error {
 	if err := r.pump.Flush(ctx); err != nil {
 		return fmt.Errorf("publish outbox: %w", err)
 	}
-	if r.shared {
-		return r.advanceAll(ctx)
+	if r.shared { // what others have in flight they finish, or it comes back
+		return nil
 	}
 	for _, c := range state.Consumers {
 		if c.InFlight > 0 {
@@ -175,11 +178,7 @@ func (r *Reconciler) Run(ctx context.Context, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		err := r.heal(ctx)
-		if err == nil {
-			err = r.Once(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := r.Once(ctx); err != nil && ctx.Err() == nil {
 			r.slog.Warn("reconcile", "error", err)
 		}
 		select {
@@ -190,13 +189,21 @@ func (r *Reconciler) Run(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// heal looks at a log that others may damage while this process runs.
-func (r *Reconciler) heal(ctx context.Context) error {
-	if !r.shared {
-		return nil
+// Keep heals a log that others may damage while this process runs, until ctx ends, and
+// returns nil then.
+func (r *Reconciler) Keep(ctx context.Context, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if _, err := r.Heal(ctx); err != nil && ctx.Err() == nil {
+			r.slog.Warn("heal the event log", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
 	}
-	_, err := r.Heal(ctx)
-	return err
 }
 
 // Once publishes what waits in the outbox, seals snapshots of which nothing is left to do,
@@ -204,6 +211,11 @@ func (r *Reconciler) heal(ctx context.Context) error {
 func (r *Reconciler) Once(ctx context.Context) error {
 	if err := r.pump.Flush(ctx); err != nil {
 		return fmt.Errorf("publish outbox: %w", err)
+	}
+	if r.shared {
+		if err := r.advanceAll(ctx); err != nil {
+			return err
+		}
 	}
 	forgotten, err := r.forgotten(ctx)
 	if err != nil || len(forgotten) == 0 {
@@ -257,17 +269,14 @@ func (r *Reconciler) idle(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("inspect log: %w", err)
 	}
-	for _, c := range state.Consumers {
-		if c.Pending > 0 || c.InFlight > 0 {
+	for _, name := range r.consumers() {
+		c, begun := state.Consumers[name]
+		if !begun || c.Pending > 0 || c.InFlight > 0 {
 			return false, nil
 		}
 	}
-	return len(state.Consumers) >= stages, nil
+	return true, nil
 }
-
-// stages is how many consumers a pipeline has: chunk and embed, each also for large
-// changes, and apply.
-const stages = 5
 
 // requeue makes the events of a codebase's remaining work, or seals when none remains.
 func (r *Reconciler) requeue(ctx context.Context, c store.Codebase) error {

@@ -26,10 +26,13 @@ type Announcer interface {
 
 // Deps are what both stages need.
 type Deps struct {
-	Store    store.Store
-	Bus      Publisher
-	Outbox   Announcer
-	Recipe   store.Recipe
+	Store  store.Store
+	Bus    Publisher
+	Outbox Announcer
+	Recipe store.Recipe
+	// Shared is set where the consumers are those of the recipe: events of another recipe
+	// are other processes' work.
+	Shared   bool
 	Now      func() time.Time // nil means time.Now
 	Log      *slog.Logger     // nil means discard
 	Observer Observer         // nil means nobody
@@ -75,7 +78,7 @@ func (c *core) admit(ctx context.Context, d bus.Delivery) (event.Event, error) {
 		return e, outage(err)
 	}
 	if e.Fingerprint != "" && e.Fingerprint != c.fingerprint {
-		if e.Snapshot < codebase.Latest {
+		if e.Snapshot < codebase.Latest || c.Shared {
 			return e, bus.ErrObsolete
 		}
 		return e, &bus.Retry{After: wrongRecipeDelay, Err: fmt.Errorf(

@@ -101,14 +101,33 @@ func (b *Bus) consumeOnce(ctx context.Context, log *incarnation, c bus.Consumer,
 
 func (b *Bus) durableConfig(log *incarnation, c bus.Consumer) jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
-		Durable:        durableName(c.Name, log.id),
-		FilterSubjects: b.laneSubjects(c.Lanes),
-		DeliverPolicy:  jetstream.DeliverAllPolicy,
-		AckPolicy:      jetstream.AckExplicitPolicy,
-		AckWait:        c.AckWait,
-		MaxDeliver:     -1,
-		MaxAckPending:  maxAckPending,
+		Durable:           durableName(c.Name, log.id),
+		FilterSubjects:    b.laneSubjects(c.Lanes),
+		DeliverPolicy:     jetstream.DeliverAllPolicy,
+		AckPolicy:         jetstream.AckExplicitPolicy,
+		AckWait:           c.AckWait,
+		MaxDeliver:        -1,
+		MaxAckPending:     maxAckPending,
+		InactiveThreshold: b.lasts(),
 	}
+}
+
+// lasts is how long a consumer is kept that nobody asks any more. Elsewhere those of recipes
+// that nobody has any more go; one that is missed begins again with the oldest message.
+func (b *Bus) lasts() time.Duration {
+	if b.remote() {
+		return 72 * time.Hour
+	}
+	return 0
+}
+
+// heartbeat is how often a server that has nothing says that it is there. Elsewhere it may
+// be gone, which is noticed after two.
+func (b *Bus) heartbeat() time.Duration {
+	if b.remote() {
+		return time.Second
+	}
+	return pullHeartbeat
 }
 
 // durableName ties a consumer to an incarnation: what is acknowledged to one never counts
@@ -122,7 +141,7 @@ func (b *Bus) work(taking, handling context.Context, durable jetstream.Consumer,
 	messages, err := durable.Messages(
 		jetstream.PullMaxMessages(1),
 		jetstream.PullExpiry(pullExpiry),
-		jetstream.PullHeartbeat(pullHeartbeat),
+		jetstream.PullHeartbeat(b.heartbeat()),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true),
 	)
 	if err != nil {

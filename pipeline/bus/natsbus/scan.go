@@ -45,7 +45,7 @@ func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerCo
 	if to != 0 && consumer.CachedInfo().NumPending == 0 {
 		return from, nil
 	}
-	messages, err := consumer.Messages()
+	messages, err := consumer.Messages(jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(b.heartbeat()))
 	if err != nil {
 		return from, err
 	}

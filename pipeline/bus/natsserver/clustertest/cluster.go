@@ -18,7 +18,8 @@ type Cluster struct {
 	servers []*natsserver.Server
 }
 
-// Start starts a cluster.
+// Start starts a cluster. One of a single server is none: it needs no elections, and is
+// there at once.
 func Start(t testing.TB, size int) *Cluster {
 	t.Helper()
 	clients, routes := freePorts(t, size), freePorts(t, size)
@@ -29,11 +30,14 @@ func Start(t testing.TB, size int) *Cluster {
 	}
 	dir := t.TempDir()
 	for i := range size {
-		c.options = append(c.options, natsserver.Options{
+		o := natsserver.Options{
 			Name: fmt.Sprintf("n%d", i+1), Dir: fmt.Sprintf("%s/n%d", dir, i+1), Port: clients[i],
-			Cluster: "freshet-test", ClusterPort: routes[i], Routes: addresses, RelaxedSync: true,
-			Log: slog.New(slog.DiscardHandler),
-		})
+			RelaxedSync: true, Log: slog.New(slog.DiscardHandler),
+		}
+		if size > 1 {
+			o.Cluster, o.ClusterPort, o.Routes = "freshet-test", routes[i], addresses
+		}
+		c.options = append(c.options, o)
 	}
 	t.Cleanup(func() {
 		for i := range size {
