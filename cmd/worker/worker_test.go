@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,14 +55,24 @@ func (lent) Close() error { return nil }
 type counting struct {
 	*builtin.Provider
 	model string // "" leaves it the built-in one
+	gate  func(texts []string)
 	texts atomic.Int64
 }
 
 func (c *counting) Embed(ctx context.Context, kind embedding.Kind, texts []string) ([][]float32, error) {
 	if kind == embedding.Document {
 		c.texts.Add(int64(len(texts)))
+		if c.gate != nil {
+			c.gate(texts)
+		}
 	}
 	return c.Provider.Embed(ctx, kind, texts)
+}
+
+func (c *counting) Limits() embedding.Limits {
+	l := c.Provider.Limits()
+	l.Concurrency = 4
+	return l
 }
 
 func (c *counting) Recipe() store.EmbeddingRecipe {
@@ -283,6 +294,43 @@ func TestAnotherRecipeIsLeft(t *testing.T) {
 			t.Errorf("the worker of another recipe did not leave the work, want %s in\n%s", none, counts)
 		}
 	}
+}
+
+// TestEditOvertakesBulk: while the later files of a first index wait, however long, an edit
+// of another codebase is indexed.
+func TestEditOvertakesBulk(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	open := make(chan struct{})
+	s.provider.gate = func(texts []string) {
+		if strings.Contains(strings.Join(texts, ""), "Gated") {
+			<-open
+		}
+	}
+	release := sync.OnceFunc(func() { close(open) })
+	t.Cleanup(release)
+	s.worker(worker.Options{})
+	bulk, small := s.t.TempDir(), s.tree(5)
+	for i := range 1300 {
+		name := "F"
+		if i >= 1000 { // beyond what goes the way of an edit
+			name = "Gated"
+		}
+		s.write(bulk, fmt.Sprintf("f%04d.go", i), fmt.Sprintf("package p\n\nfunc %s%d() int { return %d }\n", name, i, i))
+	}
+	on := s.host("one")
+	s.call(on, "index", map[string]any{"path": small, "wait": true})
+	s.call(on, "index", map[string]any{"path": bulk, "wait": false})
+	s.write(small, "edit.go", "package p\n\n// Wombat was not here.\nfunc Wombat() {}\n")
+	found := s.call(on, "search", map[string]any{"query": "Wombat", "mode": "text", "codebase": small, "max_wait_ms": 60_000})
+	if len(found.Results) == 0 || found.Freshness.State == "behind" {
+		t.Errorf("the edit waits: %+v", found.Freshness)
+	}
+	if state := s.call(on, "status", map[string]any{"codebase": bulk}); state.State != tool.StateIndexing {
+		t.Errorf("the large codebase is %s already", state.State)
+	}
+	release()
+	s.call(on, "index", map[string]any{"path": bulk, "wait": true})
 }
 
 // TestHealthIsOnLoopback: nothing wider is listened on.
