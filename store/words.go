@@ -242,6 +242,12 @@ type SegmentRef struct {
 	Dead   []uint32
 }
 
+// ChunkRef names a chunk by its segment and its ordinal there.
+type ChunkRef struct {
+	Segment SegmentID
+	Chunk   uint32
+}
+
 // View is what a reader needs to answer from one snapshot.
 type View struct {
 	Snapshot Snapshot

@@ -79,7 +79,7 @@ func (m *segmentCache) path(name string) string { return filepath.Join(m.dir, na
 
 // keep writes a segment to the cache. It returns store.ErrCorrupt when what fill writes
 // does not have the checksum of the segment.
-func (m *segmentCache) keep(g segment, fill func(w io.Writer) error) (err error) {
+func (m *segmentCache) keep(g storedSegment, fill func(w io.Writer) error) (err error) {
 	f, err := os.CreateTemp(m.dir, unfinished)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (m *segmentCache) keep(g segment, fill func(w io.Writer) error) (err error)
 }
 
 // take maps a file, or returns errNotCached.
-func (m *segmentCache) take(g segment) (*openSegment, error) {
+func (m *segmentCache) take(g storedSegment) (*openSegment, error) {
 	name := hex.EncodeToString(g.sum[:])
 	m.mu.Lock()
 	defer m.mu.Unlock()

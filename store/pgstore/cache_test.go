@@ -24,7 +24,7 @@ func cached(t *testing.T, dir string) []string {
 }
 
 // opened reads a segment and gives it back.
-func opened(t *testing.T, s *Store, id store.SegmentID) []byte {
+func opened(t testing.TB, s *Store, id store.SegmentID) []byte {
 	t.Helper()
 	g, err := s.OpenSegment(t.Context(), id)
 	if err != nil {

@@ -182,6 +182,8 @@ func (g *collection) sweep(ctx context.Context) error {
 			SELECT FROM (SELECT unnest(segments) AS id FROM snapshots WHERE tenant = $1) AS y WHERE y.id = x.id)`, []any{g.young}},
 		{nil, "0::bigint", "segment_parts AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
 		{nil, "0::bigint", "dead AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
+		{nil, "0::bigint", "nearest AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
+		{nil, "0::bigint", "nearest_segments AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
 		{nil, "0::bigint", "recipes AS x WHERE tenant = $1 AND fingerprint <> ALL($2)", []any{recipes}},
 	} {
 		n, size, err := g.remove(ctx, step.statement, step.size, step.args)
@@ -194,6 +196,17 @@ func (g *collection) sweep(ctx context.Context) error {
 		}
 	}
 	g.collected.Bytes += bytes
+	return g.dropSets(ctx)
+}
+
+// dropSets removes the candidates of codebases that were cleared and of fingerprints that
+// no snapshot has.
+func (g *collection) dropSets(ctx context.Context) error {
+	_, err := g.c.exec(ctx, `SELECT nearest_drop(id) FROM nearest_sets AS x WHERE tenant = $1 AND NOT EXISTS (
+		SELECT FROM snapshots AS n WHERE n.tenant = $1 AND n.codebase = x.codebase AND n.fingerprint = x.fingerprint)`)
+	if err != nil {
+		return fmt.Errorf("drop candidates: %w", err)
+	}
 	return nil
 }
 

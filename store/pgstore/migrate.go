@@ -24,7 +24,7 @@ func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig, set *migrat
 }
 
 // lacking counts the tables that a role may not write, or the ledger that it may not read.
-const lacking = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+const lacking = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
 	AND NOT has_table_privilege($1, oid, CASE WHEN relname LIKE 'schema\_%' THEN 'SELECT' ELSE 'DELETE' END)`
 
 // grant makes the application role, and lets it read and write rows and nothing else. It
@@ -74,6 +74,7 @@ func grantTables(ctx context.Context, tx *sql.Tx, name string) error {
 	for _, statement := range []string{
 		"GRANT USAGE ON SCHEMA " + schema + " TO " + name,
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema + " TO " + name,
+		"GRANT EXECUTE ON FUNCTION nearest_open(text, text, integer), nearest_index(bigint), nearest_drop(bigint) TO " + name,
 		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA " + schema + " TO " + name,
 		"REVOKE INSERT, UPDATE, DELETE ON schema_versions, schema_checksums FROM " + name,
 	} {

@@ -141,7 +141,7 @@ func (c *session) maySeal(ctx context.Context, b store.Codebase, n snapshot, sea
 }
 
 // exist returns the segments named, or store.ErrNotFound when one is missing.
-func (c *session) exist(ctx context.Context, ids []store.SegmentID) (map[store.SegmentID]segment, error) {
+func (c *session) exist(ctx context.Context, ids []store.SegmentID) (map[store.SegmentID]storedSegment, error) {
 	known, err := c.segments(ctx, ids)
 	if err != nil {
 		return nil, err

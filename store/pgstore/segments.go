@@ -12,15 +12,15 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// segment is a row of the table of segments.
-type segment struct {
+// storedSegment is a row of the table of segments.
+type storedSegment struct {
 	ref store.SegmentRef
 	sum [sha256.Size]byte
 }
 
 // segments returns those of the ids that exist.
-func (c *session) segments(ctx context.Context, ids []store.SegmentID) (map[store.SegmentID]segment, error) {
-	known := map[store.SegmentID]segment{}
+func (c *session) segments(ctx context.Context, ids []store.SegmentID) (map[store.SegmentID]storedSegment, error) {
+	known := map[store.SegmentID]storedSegment{}
 	if len(ids) == 0 {
 		return known, nil
 	}
@@ -32,7 +32,7 @@ func (c *session) segments(ctx context.Context, ids []store.SegmentID) (map[stor
 				return err
 			}
 			h, err := hashOf(sum)
-			known[store.SegmentID(id)] = segment{
+			known[store.SegmentID(id)] = storedSegment{
 				store.SegmentRef{ID: store.SegmentID(id), Files: int(files), Chunks: int(chunks), Bytes: size}, h,
 			}
 			return err
@@ -76,7 +76,7 @@ func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chun
 	if err != nil {
 		return 0, fmt.Errorf("put segment: %w", err)
 	}
-	g := segment{store.SegmentRef{ID: made, Bytes: int64(len(data))}, sum}
+	g := storedSegment{store.SegmentRef{ID: made, Bytes: int64(len(data))}, sum}
 	if err := s.cache.keep(g, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
 		s.log.Warn("segment is not cached", "segment", made, "error", err)
 	}
@@ -85,7 +85,7 @@ func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chun
 
 // OpenSegment maps a segment, which is fetched when it is not cached.
 func (s *Store) OpenSegment(ctx context.Context, id store.SegmentID) (store.Segment, error) {
-	var g segment
+	var g storedSegment
 	err := s.view(ctx, func(c *session) error {
 		known, err := c.exist(ctx, []store.SegmentID{id})
 		g = known[id]
@@ -109,7 +109,7 @@ func (s *Store) OpenSegment(ctx context.Context, id store.SegmentID) (store.Segm
 }
 
 // fetch writes the bytes of a segment, one part at a time.
-func (s *Store) fetch(ctx context.Context, g segment, w io.Writer) error {
+func (s *Store) fetch(ctx context.Context, g storedSegment, w io.Writer) error {
 	for part := int64(0); part*partSize < g.ref.Bytes; part++ {
 		var body []byte
 		found := false

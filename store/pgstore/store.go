@@ -30,6 +30,10 @@ type Options struct {
 	CacheDir   string
 	CacheBytes int64 // 0 means 4 GiB
 
+	// NearestFrom is how many chunks a snapshot has before IndexNearest indexes it; 0 means
+	// 100,000.
+	NearestFrom int
+
 	// MaxConns bounds the connections; 0 means 16.
 	MaxConns int
 	// StatementTimeout and LockTimeout bound what one statement and one wait for a lock
@@ -60,6 +64,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCacheBytes
+	}
+	if o.NearestFrom == 0 {
+		o.NearestFrom = defaultNearestFrom
 	}
 	if o.MaxConns == 0 {
 		o.MaxConns = defaultMaxConns

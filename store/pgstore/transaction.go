@@ -40,6 +40,11 @@ func alone() mode {
 	return mode{begin: "begin isolation level read committed", lock: shareSchema + "pg_advisory_xact_lock(" + tenantLock + ")", slow: true}
 }
 
+// building is for what takes minutes and that nothing relies on: it holds up no collection.
+func building() mode {
+	return mode{begin: "begin isolation level read committed", lock: shareSchema + "$1::text", slow: true}
+}
+
 // view calls fn with a connection that sees one consistent state. fn may be called again
 // after a lost connection and so begins anew with what it gathers.
 func (s *Store) view(ctx context.Context, fn func(c *session) error) error {

@@ -32,6 +32,10 @@ type Options struct {
 	RegexDeadline time.Duration
 	// Now is the clock of that deadline, nil means time.Now.
 	Now func() time.Time
+	// Proposer finds candidates in views of ProposeFrom chunks or more, 0 means 100,000; nil
+	// means that every vector is looked at.
+	Proposer    Proposer
+	ProposeFrom int
 	// Ranking weighs the signals, nil means DefaultRanking.
 	Ranking *Ranking
 }
@@ -56,6 +60,9 @@ func New(source Source, embedder QueryEmbedder, options Options) *Engine {
 	}
 	if options.RegexDeadline <= 0 {
 		options.RegexDeadline = 2 * time.Second
+	}
+	if options.ProposeFrom <= 0 {
+		options.ProposeFrom = proposeFrom
 	}
 	if options.Now == nil {
 		options.Now = time.Now
@@ -95,7 +102,7 @@ func (e *Engine) Search(ctx context.Context, view store.View, q Query) (result R
 	if err != nil {
 		return Result{}, err
 	}
-	r := &run{Engine: e, query: q, corpus: c, filtered: f, words: lexical.Analyze(q.Text)}
+	r := &run{Engine: e, view: view, query: q, corpus: c, filtered: f, words: lexical.Analyze(q.Text)}
 	r.syntax = syntaxes{source: e.source, fingerprint: view.Snapshot.Fingerprint}
 	r.result.Considered = Considered{Files: c.fileCount, Chunks: c.liveCount, Removed: f.removed}
 	r.scratch = e.scratch.Get().(*scratch)
@@ -128,6 +135,7 @@ func mappingFault(recovered any) error {
 // run is one query under way.
 type run struct {
 	*Engine
+	view     store.View
 	query    Query
 	words    lexical.Query
 	corpus   *corpus

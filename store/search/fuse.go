@@ -40,7 +40,7 @@ func (r *run) chunks(ctx context.Context) error {
 		text = scoreText(r.scratch, r.corpus, r.words, r.ranking.Inflect)
 		r.result.Considered.UnknownTerms = text.unknown
 	}
-	candidates, complete := r.propose(text, vector)
+	candidates, complete := r.propose(ctx, text, vector)
 	r.score(candidates, text, vector)
 	rank(candidates)
 	addFileBoost(candidates, r.ranking.File)
@@ -93,12 +93,12 @@ func (r *run) embed(ctx context.Context) (*vectorQuery, error) {
 // propose returns the union of what text and vectors propose, and of the chunks that
 // define a symbol the query names, with their signals. It reports whether these are all
 // chunks there are to rank.
-func (r *run) propose(text *texter, vector *vectorQuery) (candidates []candidate, complete bool) {
+func (r *run) propose(ctx context.Context, text *texter, vector *vectorQuery) (candidates []candidate, complete bool) {
 	c, pass, most := r.corpus, r.filtered.chunks, r.options.Oversample
 	total := pass.count()
 	var chunks []uint32
 	if vector != nil {
-		chunks = vector.nearest(r.scratch, c, pass, most)
+		chunks = r.nearest(ctx, vector, total)
 		complete = len(chunks) == total
 	}
 	for _, chunk := range chunks {

@@ -9,9 +9,10 @@ import (
 // vectorQuery is a query's vector, quantised to 16 bits so that inner products with a
 // chunk's row are exact integers.
 type vectorQuery struct {
-	row   []int16
-	scale float64
-	signs []uint64
+	values []float32 // as they were given
+	row    []int16
+	scale  float64
+	signs  []uint64
 }
 
 // newVectorQuery quantises a vector. It returns nil for one that is zero or not finite.
@@ -24,7 +25,7 @@ func newVectorQuery(vector []float32) *vectorQuery {
 	if largest == 0 || math.IsNaN(squares) || math.IsInf(squares, 0) {
 		return nil
 	}
-	v := &vectorQuery{row: make([]int16, len(vector)), signs: segment.Signs(vector)}
+	v := &vectorQuery{values: vector, row: make([]int16, len(vector)), signs: segment.Signs(vector)}
 	for i, x := range vector {
 		v.row[i] = int16(math.Round(float64(x) / largest * math.MaxInt16))
 	}

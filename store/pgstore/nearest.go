@@ -1,0 +1,149 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+	pgvectorpgx "github.com/pgvector/pgvector-go/pgx"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/segment"
+)
+
+// defaultNearestFrom is how many chunks a snapshot has before its candidates are worth an
+// index: below it, readers scan the segments that they map faster.
+const defaultNearestFrom = 100_000
+
+// stageNearest is where COPY writes the vectors of a segment.
+const stageNearest = "stage_nearest (chunk bigint, vector halfvec)"
+
+// IndexNearest gives the server the vectors of a sealed snapshot of Options.NearestFrom
+// chunks or more, so that it can propose candidates (see Nearest), and makes their index
+// after the first load. What it has already it keeps; it may be called again and from
+// several processes.
+func (s *Store) IndexNearest(ctx context.Context, id store.CodebaseID, number uint64) error {
+	view, err := s.View(ctx, id, number)
+	if err != nil {
+		return err
+	}
+	chunks, dimension := 0, 0
+	for _, ref := range view.Segments {
+		chunks += ref.Chunks
+	}
+	if chunks < s.opts.NearestFrom {
+		return nil
+	}
+	recipe, err := s.Recipe(ctx, view.Snapshot.Fingerprint)
+	if err != nil {
+		return err
+	}
+	if dimension = recipe.Embedding.Dimension; dimension == 0 {
+		return nil
+	}
+	var set int64
+	err = s.write(ctx, func(c *session) error {
+		_, err := c.one(ctx, "SELECT nearest_open($2, $3, $4) WHERE $1 <> ''", []any{string(id), string(view.Snapshot.Fingerprint), dimension}, &set)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("open candidates of codebase %s: %w", id, err)
+	}
+	for _, ref := range view.Segments {
+		if err := s.loadNearest(ctx, set, ref.ID, dimension); err != nil {
+			return fmt.Errorf("load candidates of segment %d: %w", ref.ID, err)
+		}
+	}
+	return s.run(ctx, building(), func(c *session) error {
+		if _, err := c.exec(ctx, "SELECT nearest_index($2) FROM nearest_sets WHERE tenant = $1 AND id = $2 AND NOT indexed", set); err != nil {
+			return fmt.Errorf("index candidates of codebase %s: %w", id, err)
+		}
+		return nil
+	})
+}
+
+// loadNearest writes the vectors of one segment, if the set does not have them.
+func (s *Store) loadNearest(ctx context.Context, set int64, id store.SegmentID, dimension int) (err error) {
+	opened, err := s.OpenSegment(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	g, err := segment.Open(opened.Bytes())
+	if err != nil {
+		return err
+	}
+	var chunks []int
+	for chunk := range g.Chunks() {
+		if g.Dimension() == dimension && g.HasVector(chunk) {
+			chunks = append(chunks, chunk)
+		}
+	}
+	return s.write(ctx, func(c *session) error {
+		n, err := c.exec(ctx, "INSERT INTO nearest_segments (tenant, set, segment) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", set, int64(id))
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := pgvectorpgx.RegisterTypes(ctx, c.conn); err != nil {
+			return err
+		}
+		err = c.stage(ctx, stageNearest, len(chunks), func(i int) ([]any, error) {
+			row, scale := g.Vector(chunks[i])
+			floats := make([]float32, len(row))
+			for d, x := range row {
+				floats[d] = float32(int8(x)) * scale
+			}
+			return []any{int64(chunks[i]), pgvector.NewHalfVector(floats)}, nil
+		})
+		if err != nil {
+			return err
+		}
+		_, err = c.exec(ctx, "INSERT INTO nearest (tenant, set, segment, chunk, vector) SELECT $1, $2, $3, chunk, vector FROM stage_nearest", set, int64(id))
+		return err
+	})
+}
+
+// searchWidth is hnsw.ef_search, the width of one pass over the index.
+const searchWidth = 200
+
+// Nearest proposes about most chunks of a view whose vectors are nearest to a query's. ok
+// is false when the server does not have the vectors of all its segments: the caller
+// looks itself then.
+func (s *Store) Nearest(ctx context.Context, view store.View, query []float32, most int) (near []store.ChunkRef, ok bool, err error) {
+	ids := make([]store.SegmentID, len(view.Segments))
+	for i, ref := range view.Segments {
+		ids[i] = ref.ID
+	}
+	err = s.view(ctx, func(c *session) error {
+		near, ok = nil, false
+		var set int64
+		_, err := c.one(ctx, `SELECT id FROM nearest_sets WHERE tenant = $1 AND codebase = $2 AND fingerprint = $3 AND dimension = $4 AND indexed
+			AND (SELECT count(*) FROM nearest_segments WHERE tenant = $1 AND set = id AND segment = ANY($5)) = cardinality($5::bigint[])`,
+			[]any{string(view.Snapshot.Codebase), string(view.Snapshot.Fingerprint), len(query), numbers(ids)}, &set)
+		if err != nil || set == 0 {
+			return err
+		}
+		ok = true
+		if err := pgvectorpgx.RegisterTypes(ctx, c.conn); err != nil {
+			return err
+		}
+		// The scan goes on where a filter left too few, in an order that is nearly right.
+		if _, err := c.conn.Exec(ctx, fmt.Sprintf("SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = %d; SET LOCAL enable_sort = off", searchWidth)); err != nil {
+			return err
+		}
+		// The index is of the dimension and in the set's partition, so both are literals.
+		return c.each(ctx, fmt.Sprintf(`SELECT segment, chunk FROM nearest WHERE tenant = $1 AND set = %d AND segment = ANY($2)
+			ORDER BY vector::halfvec(%d) <=> $3 LIMIT $4`, set, len(query)), []any{numbers(ids), pgvector.NewHalfVector(query), most}, func(rows pgx.Rows) error {
+			var segment, chunk int64
+			err := rows.Scan(&segment, &chunk)
+			near = append(near, store.ChunkRef{Segment: store.SegmentID(segment), Chunk: uint32(chunk)})
+			return err
+		})
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("candidates in codebase %s: %w", view.Snapshot.Codebase, err)
+	}
+	return near, ok, nil
+}

@@ -1,0 +1,56 @@
+package search
+
+import (
+	"context"
+
+	"github.com/freshet/freshet/store"
+)
+
+// Proposer proposes chunks to an engine that would otherwise look at the vector of every
+// one. What it proposes is scored as everything else is, so that it decides which chunks
+// are ranked and never how.
+type Proposer interface {
+	// Nearest returns about most chunks of the view's segments, dead ones included, whose
+	// vectors are nearest to the query's. ok is false when it does not know the view.
+	Nearest(ctx context.Context, view store.View, query []float32, most int) (near []store.ChunkRef, ok bool, err error)
+}
+
+// proposeFrom is the default of Options.ProposeFrom.
+const proposeFrom = 100_000
+
+// rareFilter is how many times as many chunks a proposer is asked for, at most, when a
+// filter keeps only some. One that keeps fewer is answered by looking at what it keeps.
+const rareFilter = 4
+
+// nearest returns the chunks that pass and are nearest to a query: those that the proposer
+// names, where there is one and it knows enough of them, and otherwise all of them looked
+// at.
+func (r *run) nearest(ctx context.Context, vector *vectorQuery, total int) []uint32 {
+	c, pass, most := r.corpus, r.filtered.chunks, r.options.Oversample
+	if r.options.Proposer != nil && c.liveCount >= r.options.ProposeFrom && total*rareFilter >= c.liveCount {
+		near, ok, err := r.options.Proposer.Nearest(ctx, r.view, vector.values, most*c.liveCount/total)
+		if err != nil {
+			r.warn("candidates_unavailable", "the store proposed no candidates (%v); all chunks were compared", err)
+		}
+		if chunks := r.proposed(near); ok && len(chunks) >= min(most, total)/2 {
+			return chunks
+		}
+	}
+	return vector.nearest(r.scratch, c, pass, most)
+}
+
+// proposed numbers in the view those proposals that pass.
+func (r *run) proposed(near []store.ChunkRef) []uint32 {
+	parts := make(map[store.SegmentID]*part, len(r.view.Segments))
+	for i, ref := range r.view.Segments {
+		parts[ref.ID] = &r.corpus.parts[i]
+	}
+	chunks := make([]uint32, 0, len(near))
+	for _, ref := range near {
+		p, ok := parts[ref.Segment]
+		if ok && int(ref.Chunk) < p.Chunks() && r.filtered.chunks.has(p.chunkBase+int(ref.Chunk)) {
+			chunks = append(chunks, uint32(p.chunkBase)+ref.Chunk)
+		}
+	}
+	return chunks
+}
