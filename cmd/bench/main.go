@@ -9,6 +9,7 @@
 //	go run ./cmd/bench edit -repo DIR
 //	go run ./cmd/bench query -repo DIR
 //	go run ./cmd/bench mcp -repo DIR
+//	.ci/postgres go run ./cmd/bench clone -repo DIR
 package main
 
 import (
@@ -65,10 +66,10 @@ func run(args []string) error {
 func measurement(ctx context.Context, args []string) error {
 	measures := map[string]func(context.Context, settings) error{
 		"index": measureIndex, "check": measureCheck, "cookie": measureCookie, "edit": measureEdit, "query": measureQuery,
-		"mcp": measureMCP,
+		"mcp": measureMCP, "clone": measureClone,
 	}
 	if len(args) == 0 || measures[args[0]] == nil {
-		return errors.New("name a measurement: index, check, cookie, edit, query or mcp")
+		return errors.New("name a measurement: index, check, cookie, edit, query, mcp or clone")
 	}
 	s := settings{out: os.Stdout}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)

@@ -301,9 +301,10 @@ func TestAnotherRecipeIsLeft(t *testing.T) {
 func TestEditOvertakesBulk(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1)
-	open := make(chan struct{})
+	open, held := make(chan struct{}), make(chan struct{}, 100)
 	s.provider.gate = func(texts []string) {
 		if strings.Contains(strings.Join(texts, ""), "Gated") {
+			held <- struct{}{}
 			<-open
 		}
 	}
@@ -321,6 +322,7 @@ func TestEditOvertakesBulk(t *testing.T) {
 	on := s.host("one")
 	s.call(on, "index", map[string]any{"path": small, "wait": true})
 	s.call(on, "index", map[string]any{"path": bulk, "wait": false})
+	<-held
 	s.write(small, "edit.go", "package p\n\n// Wombat was not here.\nfunc Wombat() {}\n")
 	found := s.call(on, "search", map[string]any{"query": "Wombat", "mode": "text", "codebase": small, "max_wait_ms": 60_000})
 	if len(found.Results) == 0 || found.Freshness.State == "behind" {

@@ -13,14 +13,14 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// TestClusterOutlivesAServer publishes and consumes while each server in turn is stopped:
+// TestClusterOutlivesAServer publishes and consumes while a server is stopped and comes back:
 // nothing that was acknowledged is lost, and everything is handled.
 func TestClusterOutlivesAServer(t *testing.T) {
 	t.Parallel()
 	cluster := clustertest.Start(t, 3)
 	b := open(t, natsbus.Options{URL: cluster.URL(), AckWait: 3 * time.Second})
 	defer func() { must(t, b.Close()) }()
-	const rounds, each = 3, 20
+	const rounds, each = 1, 20
 	handled := make(chan string, rounds*each*10)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
