@@ -77,6 +77,22 @@ func around(random *rand.Rand, centre []float32, spread float64) []float32 {
 	return out
 }
 
+// likeOne is a query near some chunk of a view, as those of people are: what lies near
+// nothing has no neighbours to speak of, and graphs miss some of them.
+func likeOne(t testing.TB, s *Store, view store.View, random *rand.Rand) []float32 {
+	t.Helper()
+	g, err := segment.Open(opened(t, s, view.Segments[random.IntN(len(view.Segments))].ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, scale := g.Vector(random.IntN(g.Chunks()))
+	floats := make([]float32, len(row))
+	for i, x := range row {
+		floats[i] = float32(int8(x)) * scale
+	}
+	return around(random, floats, 0.7)
+}
+
 // exactly ranks every chunk of a view.
 func exactly(t testing.TB, s *Store, view store.View, query []float32) []store.ChunkRef {
 	t.Helper()
@@ -127,7 +143,7 @@ func TestNearest(t *testing.T) {
 	for name, view := range map[string]store.View{"all": view, "few": few} {
 		found, wanted := 0, 0
 		for range 20 {
-			query := around(random, make([]float32, 64), 1)
+			query := likeOne(t, s, view, random)
 			near, ok, err := s.Nearest(t.Context(), view, query, 100)
 			if err != nil || !ok || len(near) != 100 {
 				t.Fatalf("%s: %d candidates, %v, %v", name, len(near), ok, err)
@@ -183,7 +199,7 @@ func TestRankingOverCandidates(t *testing.T) {
 	for name, paths := range map[string][]string{"all": nil, "half": {"d[0-4]/**"}, "a tenth": {"d7/**"}, "a thousandth": {"d7/f1[78].txt", "d3/f5.txt"}} {
 		found, wanted := 0, 0
 		for range 15 {
-			embedder := fixedEmbedder(around(random, make([]float32, 64), 1))
+			embedder := fixedEmbedder(likeOne(t, s, view, random))
 			ask := func(o search.Options) search.Result {
 				e := search.New(s, embedder, o)
 				r, err := e.Search(t.Context(), view, search.Query{Text: "x", Mode: search.ModeSemantic, Paths: paths})

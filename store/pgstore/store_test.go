@@ -76,6 +76,7 @@ func openTenant(t testing.TB, opts Options) *Store {
 
 // TestStore runs the suite; every store of it is another tenant of one database.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	open := func(t *testing.T, now func() time.Time) store.Store { return openTenant(t, Options{Now: now}) }
 	storetest.Run(t, open, storetest.Features{
 		Reopen: func(t *testing.T, s store.Store, now func() time.Time) store.Store {
