@@ -32,8 +32,7 @@ type tenant struct {
 // run keeps the lease of the codebase until ctx ends, and returns nil then. A host that does
 // not see the tree does not try.
 func (t *tenant) run(ctx context.Context) error {
-	codebase, err := t.host.store.Codebase(ctx, t.id)
-	if err != nil || !t.host.here(codebase) {
+	if !t.sees(ctx) {
 		t.become(nil, true)
 		<-ctx.Done()
 		return nil
@@ -42,6 +41,24 @@ func (t *tenant) run(ctx context.Context) error {
 		Name: store.SyncLease(t.id), Holder: t.host.holder, Log: t.host.opts.Log,
 		OnHeld: func(store.Lease) { t.become(nil, true) },
 	}, t.synchronize)
+}
+
+// sees reports whether this host sees the tree. It asks until the store answers or ctx ends.
+func (t *tenant) sees(ctx context.Context) bool {
+	for {
+		codebase, err := t.host.store.Codebase(ctx, t.id)
+		if err == nil {
+			return t.host.here(codebase)
+		}
+		t.become(nil, true)
+		pause := time.NewTimer(askAgain)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return false
+		case <-pause.C:
+		}
+	}
 }
 
 // synchronize runs a synchronizer while this process has the lease.
@@ -112,14 +129,19 @@ func (t *tenant) Rebuild(ctx context.Context) (merklesync.Observation, error) {
 	return t.look(ctx, askRebuild, (*merklesync.Synchronizer).Rebuild)
 }
 
-// askAgain is the pause before somebody is asked again whose lease may be ending.
-const askAgain = 200 * time.Millisecond
+// askAgain is the pause before somebody is asked again whose lease may be ending, and
+// askFirst how long the first answer is waited for: a question may have gone to a process
+// that is stopped, whose place another takes. Each further one is waited for twice as long.
+const (
+	askAgain = 200 * time.Millisecond
+	askFirst = 2 * time.Second
+)
 
 // look has the synchronizer look that there is, here or elsewhere, until ctx ends: while a
 // lease passes from one process to another nobody answers.
 func (t *tenant) look(ctx context.Context, what ask, here func(*merklesync.Synchronizer, context.Context) (merklesync.Observation, error)) (merklesync.Observation, error) {
 	var silence error
-	for {
+	for wait := askFirst; ; {
 		s, waiting, changed := t.current()
 		switch {
 		case s != nil:
@@ -128,11 +150,13 @@ func (t *tenant) look(ctx context.Context, what ask, here func(*merklesync.Synch
 				return seen, err
 			}
 		case waiting:
-			seen, err := t.ask(ctx, what)
+			asking, cancel := context.WithTimeout(ctx, wait)
+			seen, err := t.ask(asking, what)
+			cancel()
 			if !errors.Is(err, natsbus.ErrNoAnswer) {
 				return seen, err
 			}
-			silence = err
+			silence, wait = err, 2*wait
 		}
 		pause := time.NewTimer(askAgain)
 		select {
