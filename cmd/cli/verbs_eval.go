@@ -43,7 +43,7 @@ func (r *run) evalVerb() *cobra.Command {
 			e.JSON, e.Out = r.json, r.Stdout
 			e.Progress = func(name string, done, of int) {
 				if name != "" {
-					fmt.Fprintf(r.Stderr, "eval: %d of %d  %s\n", done+1, of, name)
+					_, _ = fmt.Fprintf(r.Stderr, "eval: %d of %d  %s\n", done+1, of, name)
 				}
 			}
 			if err := r.Evaluate(cmd.Context(), e); err != nil {
