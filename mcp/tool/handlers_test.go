@@ -240,6 +240,8 @@ func TestSearchCreatesOnlyWhenAsked(t *testing.T) {
 	}
 }
 
+// TestSearchWhileIndexing expects progress instead of an answer from who does not wait, and
+// patience from who asked for the index to be made: another caller makes it already.
 func TestSearchWhileIndexing(t *testing.T) {
 	t.Parallel()
 	w := tooltest.New()
@@ -248,12 +250,32 @@ func TestSearchWhileIndexing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Running = &tool.Operation{ID: "op", Kind: tool.OperationIndex, Phase: tool.PhaseChunking, Counts: tool.Counts{FilesTotal: 2, FilesChunked: 1}}
-	e := call(t, w, "search", tool.SearchParams{Scope: scope(), Create: true, SearchCodebase: tool.SearchCodebase{Query: "func"}})
-	if e.Error == nil || e.Error.Code != tool.CodeIndexing || !e.Error.Retryable || e.ExitCode() != 3 || e.State != tool.StateIndexing {
-		t.Fatalf("error %+v, exit %d, state %s; want indexing, retryable, 3", e.Error, e.ExitCode(), e.State)
+	p := tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "func"}}
+	for range 2 {
+		e := call(t, w, "search", p)
+		if e.Error == nil || e.Error.Code != tool.CodeIndexing || !e.Error.Retryable || e.ExitCode() != 3 || e.State != tool.StateIndexing {
+			t.Fatalf("error %+v, exit %d, state %s; want indexing, retryable, 3", e.Error, e.ExitCode(), e.State)
+		}
+		if _, ok := e.Error.Details["operation"]; !ok || e.Operation == nil {
+			t.Error("the error does not carry the progress")
+		}
+		p.Create, p.Freshness = true, tool.ModeEventual
 	}
-	if _, ok := e.Error.Details["operation"]; !ok || e.Operation == nil {
-		t.Error("the error does not carry the progress")
+	p.Freshness = ""
+	raw, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var followed []string
+	e := tool.Dispatch(ctx, w.Backend(), "search", raw, func(n tool.Notice) error {
+		followed = append(followed, n.Operation.ID)
+		cancel()
+		return nil
+	})
+	if !slices.Equal(followed, []string{"op"}) || e.Error == nil || e.Error.Code == tool.CodeIndexing {
+		t.Errorf("followed %v, then %v; want the running operation until the caller hung up", followed, e.Error)
 	}
 }
 

@@ -144,10 +144,10 @@ func (c *call) searchable(ctx context.Context, p SearchParams) (store.Codebase, 
 		return b, err
 	}
 	facts, err := c.Inspector.Inspect(ctx, b.ID)
-	if err != nil || facts.Running != nil {
+	if r := facts.Running; err != nil || r != nil && (r.Kind != OperationIndex || p.Freshness == ModeEventual) {
 		return b, err // what runs is reported by the gate
 	}
-	return b, c.firstIndex(ctx, b)
+	return b, c.firstIndex(ctx, b) // or waits for the one that another caller began
 }
 
 func (c *call) firstIndex(ctx context.Context, b store.Codebase) error {
