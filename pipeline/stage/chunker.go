@@ -63,6 +63,11 @@ func (c *Chunker) Handle(ctx context.Context, d bus.Delivery) error {
 		return nil
 	}
 	files := e.Changed.Files
+	release, err := c.claims.take(ctx, e.Codebase, files)
+	if err != nil {
+		return err
+	}
+	defer release()
 	missing, err := c.missing(ctx, e.Codebase, files)
 	if err != nil {
 		return err

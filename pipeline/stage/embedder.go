@@ -47,6 +47,11 @@ func (m *Embedder) Handle(ctx context.Context, d bus.Delivery) error {
 	if e.Type != event.FilesChunked {
 		return nil
 	}
+	release, err := m.claims.take(ctx, e.Codebase, e.Processed.Files)
+	if err != nil {
+		return err
+	}
+	defer release()
 	jobs, err := m.jobs(ctx, e)
 	if err != nil {
 		return err

@@ -49,6 +49,7 @@ type core struct {
 	Deps
 	stage       store.Stage
 	fingerprint store.Fingerprint
+	claims      *claims
 }
 
 func newCore(deps Deps, s store.Stage) core {
@@ -58,7 +59,7 @@ func newCore(deps Deps, s store.Stage) core {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
-	return core{Deps: deps, stage: s, fingerprint: deps.Recipe.Fingerprint()}
+	return core{Deps: deps, stage: s, fingerprint: deps.Recipe.Fingerprint(), claims: &claims{}}
 }
 
 // wrongRecipeDelay is how long an event of another recipe waits for a worker that has it.
