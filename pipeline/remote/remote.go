@@ -1,0 +1,183 @@
+// Package remote exchanges JSON with services over HTTP: embedding and reranking
+// providers. It owns what they all need: one address that the operator chose and nothing
+// else, a key that never crosses a network in the clear and is never shown, bounds on time
+// and size, and errors that say who is at fault.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Options describe a service.
+type Options struct {
+	// URL is the address that paths are appended to: http or https, without a query,
+	// user or fragment.
+	URL string
+	// Key is sent in KeyHeader when it is not empty. Over plain http it is refused, unless
+	// the service is on loopback.
+	Key string
+	// KeyHeader is the name of the header, "" means Authorization with a Bearer key.
+	KeyHeader string
+	// Timeout bounds an exchange, 0 means a minute. The caller's context may end it earlier.
+	Timeout time.Duration
+	// Now is for Retry-After dates; nil means time.Now.
+	Now func() time.Time
+}
+
+// defaultTimeout bounds an exchange: a large batch on a slow machine takes this long.
+const defaultTimeout = time.Minute
+
+// Service is one service. It may be used from several goroutines.
+type Service struct {
+	base      *url.URL
+	key       string
+	keyHeader string
+	timeout   time.Duration
+	now       func() time.Time
+	client    *http.Client
+}
+
+// New returns a service. It sends nothing.
+func New(o Options) (*Service, error) {
+	base, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, errors.New("the address of the service cannot be parsed: want http://HOST:PORT/PATH")
+	}
+	switch {
+	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
+		return nil, fmt.Errorf("the address of the service is %q: want http://HOST:PORT/PATH or https://HOST/PATH", base.Redacted())
+	case base.User != nil:
+		return nil, errors.New("the address of the service holds a user or password: give the key by its own variable")
+	case base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("the address of the service has a query or a fragment: leave it out")
+	case o.Key != "" && base.Scheme == "http" && !loopback(base.Hostname()):
+		return nil, fmt.Errorf("the key would cross the network to %s in the clear: use https, or leave the key out", base.Host)
+	case strings.ContainsAny(o.Key, "\r\n\x00"):
+		return nil, errors.New("the key holds a line end: give it without")
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/")
+	s := &Service{base: base, key: o.Key, keyHeader: o.KeyHeader, timeout: o.Timeout, now: o.Now}
+	if s.timeout == 0 {
+		s.timeout = defaultTimeout
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 8
+	transport.MaxResponseHeaderBytes = 64 << 10
+	s.client = &http.Client{
+		Transport: transport,
+		// A redirect would send source text, and the key, where the operator did not say.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return s, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Local reports whether the service is on this machine, so that nothing leaves it.
+func (s *Service) Local() bool { return loopback(s.base.Hostname()) }
+
+// Host names the service, for messages.
+func (s *Service) Host() string { return s.base.Host }
+
+// Close closes idle connections.
+func (s *Service) Close() { s.client.CloseIdleConnections() }
+
+// Post sends in as JSON to a path below the address and decodes the answer into out. An
+// answer of more than most bytes is refused. The error is the context's own when that
+// ended, and an *Error otherwise.
+func (s *Service) Post(ctx context.Context, path string, in, out any, most int64) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("encode a request to %s: %w", s.Host(), err)
+	}
+	return s.exchange(ctx, http.MethodPost, path, body, out, most)
+}
+
+// Get is Post without a body.
+func (s *Service) Get(ctx context.Context, path string, out any, most int64) error {
+	return s.exchange(ctx, http.MethodGet, path, nil, out, most)
+}
+
+func (s *Service) exchange(ctx context.Context, method, path string, body []byte, out any, most int64) error {
+	timed, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	err := s.try(timed, method, path, body, out, most)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func (s *Service) try(ctx context.Context, method, path string, body []byte, out any, most int64) (err error) {
+	request, err := http.NewRequestWithContext(ctx, method, s.base.String()+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make a request to %s: %w", s.Host(), err)
+	}
+	request.Header.Set("Accept", "application/json")
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case s.key == "":
+	case s.keyHeader == "":
+		request.Header.Set("Authorization", "Bearer "+s.key)
+	default:
+		request.Header.Set(s.keyHeader, s.key)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return &Error{Host: s.Host(), Fault: FaultService, Message: s.hide(strip(err).Error())}
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode != http.StatusOK {
+		return s.refused(response)
+	}
+	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil && kind == "text/html" {
+		return &Error{Host: s.Host(), Fault: FaultService, Message: "answered with a web page: the address is not that of the service's API"}
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	switch {
+	case err != nil:
+		return &Error{Host: s.Host(), Fault: FaultService, Message: "the answer broke off: " + s.hide(err.Error())}
+	case int64(len(data)) > most:
+		return &Error{Host: s.Host(), Fault: FaultService, Message: fmt.Sprintf("the answer is longer than %d bytes", most)}
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return &Error{Host: s.Host(), Fault: FaultService, Message: "the answer is not the JSON that was expected: " + s.hide(err.Error())}
+	}
+	return nil
+}
+
+// strip takes the address off an error of the client: it names the host already.
+func strip(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// hide takes the key out of a text that a service wrote.
+func (s *Service) hide(text string) string {
+	if s.key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, s.key, "(key)")
+}
