@@ -7,13 +7,15 @@ GOLANGCI     ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 STATICCHECK  ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME     ?= 20s
 KILLROUNDS   ?= 200
+CHAOSBLOCKS  ?= 10
+CHAOSSEED    ?= $(shell echo $$RANDOM)
 BENCHREPO    ?= .
 TIMEOUT      ?= 25m
 CORPUS       ?= .corpus
 QUERIES      ?= testdata/eval
 REPOS        ?= ..
 
-.PHONY: help build install test check race lint fmt fuzz bench killloop histories freshness docs conformance corpus model eval clean
+.PHONY: help build install test check race lint fmt fuzz bench killloop chaos histories freshness docs conformance corpus model eval clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +58,9 @@ bench: ## run the Go benchmarks, with PostgreSQL
 
 killloop: ## the kill loop with KILLROUNDS rounds
 	$(GO) test -timeout 60m -run '^TestKillLoop$$' -v ./cmd/freshet -kill.rounds $(KILLROUNDS)
+
+chaos: ## kill parts of a cluster for CHAOSBLOCKS blocks of edits, by CHAOSSEED
+	.ci/postgres $(GO) test -timeout 60m -run '^TestChaos$$' -v ./cmd/freshet -chaos.blocks $(CHAOSBLOCKS) -chaos.seed $(CHAOSSEED)
 
 histories: ## rewrite the digests of testdata/histories
 	$(GO) test -run '^TestHistories$$' ./pipeline -update

@@ -16,6 +16,9 @@ import (
 const asFreshet = "FRESHET_TEST_AS_FRESHET"
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv(asWorker); url != "" {
+		os.Exit(workWithStub(url))
+	}
 	if os.Getenv(asFreshet) != "" {
 		main()
 		return

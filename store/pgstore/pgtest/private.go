@@ -120,7 +120,7 @@ func (p *Private) URL() string {
 func (p *Private) Address() string { return fmt.Sprintf("127.0.0.1:%d", p.port) }
 
 func (p *Private) command(program string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(p.programs, program), args...)
+	cmd := exec.Command(filepath.Join(p.programs, program), args...) //nolint:noctx // Kill ends it
 	cmd.Dir = p.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.owner, Pdeathsig: syscall.SIGKILL}
 	return cmd
