@@ -119,6 +119,19 @@ func (s *Set) Apply(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
+// State is the version of a database's schema, 0 before the first migration. It changes
+// nothing, and returns the errors of Apply for a schema that the set does not know.
+func (s *Set) State(ctx context.Context, db *sql.DB) (version int64, err error) {
+	applied, err := s.applied(ctx, db)
+	if err != nil {
+		return 0, err
+	}
+	for v := range applied {
+		version = max(version, v)
+	}
+	return version, s.verify(applied)
+}
+
 // Down undoes the newest migration of a database.
 func (s *Set) Down(ctx context.Context, db *sql.DB) error {
 	provider, err := s.provider(db)

@@ -32,6 +32,8 @@ type Options struct {
 type Parts struct {
 	Store store.Store
 	Bus   *natsbus.Bus
+	// Candidates is the store when it proposes candidates of large codebases, else nil.
+	Candidates Candidates
 	// Holder names this process in leases. It is never used again.
 	Holder string
 }
@@ -39,10 +41,6 @@ type Parts struct {
 // Open opens the shared log and store. Close releases both.
 func Open(ctx context.Context, s Settings, o Options) (*Parts, error) {
 	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	replicas, err := s.replicas()
-	if err != nil {
 		return nil, err
 	}
 	p := &Parts{Holder: s.Place + "/" + strings.ToLower(rand.Text())}
@@ -53,17 +51,27 @@ func Open(ctx context.Context, s Settings, o Options) (*Parts, error) {
 			})
 		}
 	}
+	var err error
 	if p.Store, err = o.OpenStore(ctx); err != nil {
 		return nil, fmt.Errorf("open the shared store: %w", err)
 	}
-	p.Bus, err = natsbus.Open(ctx, natsbus.Options{
-		URL: s.NATS, Tenant: s.Tenant, AckWait: ackWait, Now: o.Now, Log: o.Log,
-		Remote: natsbus.Remote{Credentials: s.Credentials, CA: s.CA, Cert: s.Cert, Key: s.Key, Replicas: replicas},
-	})
+	p.Candidates, _ = p.Store.(Candidates) // others have every vector compared
+	p.Bus, err = natsbus.Open(ctx, s.LogOptions(o.Now, o.Log))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the shared event log: %w", err), p.Store.Close())
 	}
 	return p, nil
+}
+
+// LogOptions are how the log of the settings is opened. Check has found them right.
+func (s Settings) LogOptions(now func() time.Time, log *slog.Logger) natsbus.Options {
+	replicas, _ := s.replicas() // Check says what is wrong
+	return natsbus.Options{
+		URL: s.NATS, Tenant: s.Tenant, AckWait: ackWait, Now: now, Log: log,
+		Remote: natsbus.Remote{
+			Credentials: s.Credentials, NKey: s.NKey, CA: s.CA, Cert: s.Cert, Key: s.Key, Replicas: replicas,
+		},
+	}
 }
 
 // Close releases log and store. It may be called twice.

@@ -13,8 +13,8 @@ import (
 type Settings struct {
 	// NATS and Database are the URLs: both are set, or neither.
 	NATS, Database string
-	// Credentials, CA, Cert and Key are files; see natsbus.Remote.
-	Credentials, CA, Cert, Key string
+	// Credentials, NKey, CA, Cert and Key are files; see natsbus.Remote.
+	Credentials, NKey, CA, Cert, Key string
 	// Replicas is how many servers keep the log; "" means 3 in a cluster.
 	Replicas string
 	// Role is the role of the database in which rows are read and written; "" means that of
@@ -31,7 +31,7 @@ type Settings struct {
 func FromEnvironment(getenv func(string) string, hostname string) Settings {
 	s := Settings{
 		NATS: getenv("FRESHET_NATS_URL"), Database: getenv("FRESHET_DATABASE_URL"),
-		Credentials: getenv("FRESHET_NATS_CREDS"), CA: getenv("FRESHET_NATS_CA"),
+		Credentials: getenv("FRESHET_NATS_CREDS"), NKey: getenv("FRESHET_NATS_NKEY"), CA: getenv("FRESHET_NATS_CA"),
 		Cert: getenv("FRESHET_NATS_CERT"), Key: getenv("FRESHET_NATS_KEY"),
 		Replicas: getenv("FRESHET_NATS_REPLICAS"), Role: getenv("FRESHET_DATABASE_ROLE"),
 		Tenant: getenv("FRESHET_TENANT"), Place: getenv("FRESHET_PLACE"),
@@ -54,6 +54,8 @@ func (s Settings) Check() error {
 		return errors.New("FRESHET_NATS_URL is set and FRESHET_DATABASE_URL is not: a shared event log needs a shared store; set both or neither")
 	case s.Place == "":
 		return errors.New("this host has no name: set FRESHET_PLACE")
+	case s.Credentials != "" && s.NKey != "":
+		return errors.New("FRESHET_NATS_CREDS and FRESHET_NATS_NKEY are both set: set one of them")
 	case (s.Cert == "") != (s.Key == ""):
 		return errors.New("set both FRESHET_NATS_CERT and FRESHET_NATS_KEY, or neither")
 	}

@@ -49,7 +49,7 @@ func run() int {
 		},
 		Agents: agents{children: children, cluster: shared}, Workers: workers{cluster: shared, children: children}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
-			return host.Diagnose(ctx, host.Options{Home: home, Version: build.Version}, dir)
+			return host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared}, dir)
 		},
 		Evaluate:   evaluator{children: children}.run,
 		Executable: self, UserHome: os.Getenv("HOME"),

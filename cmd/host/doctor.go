@@ -17,12 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/pipeline/embedding/builtin"
 )
 
 // Diagnose examines what freshet stands on: the data directory, the host that there is, the
-// limits of the system, the repository at dir, the model, the sockets. It becomes no host
-// and changes nothing, apart from a file in the data directory that it removes at once.
+// limits of the system, the repository at dir, the model, the sockets, and of a cluster the
+// servers, streams, tables and clocks. It becomes no host and changes nothing, apart from a file in the data directory that it removes at once.
 func Diagnose(ctx context.Context, opts Options, dir string) []tool.Finding {
 	opts = opts.withDefaults()
 	findings := []tool.Finding{
@@ -30,7 +31,9 @@ func Diagnose(ctx context.Context, opts Options, dir string) []tool.Finding {
 		diagnoseHome(opts.Home), diagnoseDisk(opts.Home), diagnoseHost(ctx, opts),
 	}
 	findings = append(findings, diagnoseLimits()...)
-	findings = append(findings, diagnoseGit(dir), diagnoseModel(ctx))
+	provider := builtin.New()
+	findings = append(findings, diagnoseGit(dir), diagnoseModel(ctx, provider))
+	findings = append(findings, diagnoseCluster(ctx, opts, provider.Recipe().Dimension)...)
 	return append(findings, diagnoseSockets(opts.Home)...)
 }
 
@@ -198,15 +201,24 @@ func diagnoseLimits() []tool.Finding {
 	return findings
 }
 
-func diagnoseModel(ctx context.Context) tool.Finding {
+// diagnoseModel has the provider embed a query. One elsewhere may be away, or refuse.
+func diagnoseModel(ctx context.Context, provider embedding.Provider) tool.Finding {
 	const check = "model"
-	provider := builtin.New()
-	vector, err := provider.EmbedQuery(ctx, "where is the configuration parsed")
-	recipe := provider.Recipe()
-	if err != nil {
-		return bad(check, fmt.Sprintf("%s does not embed: %v", recipe.Model, err), "install freshet again: the model is part of the program")
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	recipe, started := provider.Recipe(), time.Now()
+	vectors, err := provider.Embed(ctx, embedding.Query, []string{"where is the configuration parsed"})
+	var away *embedding.Unavailable
+	switch {
+	case errors.As(err, &away) || errors.Is(err, context.DeadlineExceeded):
+		return bad(check, fmt.Sprintf("%s cannot be reached: %v", recipe.Provider, err),
+			"start the provider, or correct its address; until then new text is searched by its words only")
+	case err != nil:
+		return bad(check, fmt.Sprintf("%s does not embed: %v", recipe.Model, err), "check the provider's key and model; one that is built in comes with the program: install it again")
+	case len(vectors) != 1 || len(vectors[0]) != recipe.Dimension:
+		return bad(check, fmt.Sprintf("%s answers with vectors of another size than %d", recipe.Model, recipe.Dimension), "set the model that the recipe names")
 	}
-	return good(check, fmt.Sprintf("%s of %s embeds into %d dimensions", recipe.Model, recipe.Provider, len(vector)))
+	return good(check, fmt.Sprintf("%s of %s embeds into %d dimensions in %s", recipe.Model, recipe.Provider, recipe.Dimension, milliseconds(time.Since(started))))
 }
 
 // diagnoseGit looks at the repository that a directory lies in. It runs no git command: the

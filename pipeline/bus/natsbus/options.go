@@ -32,8 +32,8 @@ type Options struct {
 // Remote says how a server elsewhere is reached and used. The zero value works where neither
 // credentials nor certificates are asked for.
 type Remote struct {
-	// Credentials is a file with a user's JWT and seed.
-	Credentials string
+	// Credentials is a file with a user's JWT and seed, NKey one with a user's seed alone.
+	Credentials, NKey string
 	// CA is a file with the certificates that the server's is to be signed by; Cert and Key
 	// are files with that of the client. All are in PEM.
 	CA, Cert, Key string

@@ -33,21 +33,40 @@ const (
 // remote reports whether the server is elsewhere.
 func (b *Bus) remote() bool { return b.opts.URL != "" }
 
-// openRemote connects to a server elsewhere and attaches to its streams.
-func (b *Bus) openRemote(ctx context.Context) error {
+// remoteOptions are those of a connection to a server elsewhere.
+func (b *Bus) remoteOptions() ([]nats.Option, error) {
 	options := b.connectOptions()
 	r := b.opts.Remote
+	if r.Credentials != "" && r.NKey != "" {
+		return nil, errors.New("credentials and an nkey are both given: want one of them")
+	}
 	if r.Credentials != "" {
 		options = append(options, nats.UserCredentials(r.Credentials))
+	}
+	if r.NKey != "" {
+		option, err := nats.NkeyOptionFromSeed(r.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("nkey: %w", err)
+		}
+		options = append(options, option)
 	}
 	if r.CA != "" {
 		options = append(options, nats.RootCAs(r.CA))
 	}
 	if (r.Cert == "") != (r.Key == "") {
-		return errors.New("a client certificate needs both its file and that of its key")
+		return nil, errors.New("a client certificate needs both its file and that of its key")
 	}
 	if r.Cert != "" {
 		options = append(options, nats.ClientCert(r.Cert, r.Key))
+	}
+	return options, nil
+}
+
+// openRemote connects to a server elsewhere and attaches to its streams.
+func (b *Bus) openRemote(ctx context.Context) error {
+	options, err := b.remoteOptions()
+	if err != nil {
+		return err
 	}
 	conn, err := nats.Connect(b.opts.URL, options...)
 	if err != nil {

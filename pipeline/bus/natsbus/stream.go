@@ -94,11 +94,7 @@ func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 	if err != nil || config.Metadata[keyIncarnation] == "" {
 		return nil, fmt.Errorf("stream %s exists and was not made by freshet: rename or delete it", wanted.Name)
 	}
-	differ := difference(config, wanted)
-	tuned := config.MaxBytes != wanted.MaxBytes || config.MaxMsgSize != wanted.MaxMsgSize
-	if b.remote() { // processes that want other limits would change them in turns
-		differ, tuned = append(differ, limits(config, wanted)...), false
-	}
+	differ, tuned := b.differs(config, wanted)
 	switch {
 	case version > settings:
 		return nil, fmt.Errorf("stream %s has settings of version %d, this binary knows %d: upgrade it", wanted.Name, version, settings)
@@ -116,6 +112,16 @@ func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 		return nil, fmt.Errorf("stream %s cannot be given freshet's settings (%s): %w", wanted.Name, strings.Join(differ, ", "), err)
 	}
 	return stream, nil
+}
+
+// differs names the settings in which a stream differs from what is wanted, and says
+// whether it is to be given other limits.
+func (b *Bus) differs(have, want jetstream.StreamConfig) (names []string, tuned bool) {
+	names = difference(have, want)
+	if b.remote() { // processes that want other limits would change them in turns
+		return append(names, limits(have, want)...), false
+	}
+	return names, have.MaxBytes != want.MaxBytes || have.MaxMsgSize != want.MaxMsgSize
 }
 
 // createTries is how often a stream is made until it is empty.

@@ -1,0 +1,174 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Survey is how a cluster elsewhere looks to a client that makes and changes nothing.
+type Survey struct {
+	// Servers are those of the URL, in its order.
+	Servers []ServerSurvey
+	// Streams are those of the tenant, which are not there before the first Open.
+	Streams []StreamSurvey
+	// Err is why the streams could not be asked for.
+	Err error
+	// Dated is set when the cluster told its time, and Ahead is how far its clock is ahead
+	// of this one.
+	Dated bool
+	Ahead time.Duration
+}
+
+// ServerSurvey is one server of a cluster.
+type ServerSurvey struct {
+	// Address is the server's URL without password or token.
+	Address       string
+	Err           error // why it could not be reached
+	Name, Version string
+	RoundTrip     time.Duration
+	// Refused is why its version is refused, nil when it is not.
+	Refused error
+}
+
+// StreamSurvey is one stream of the tenant.
+type StreamSurvey struct {
+	Name string
+	// Missing is set when it was not made yet.
+	Missing bool
+	// Wrong names each setting that differs from what freshet makes.
+	Wrong []string
+	// Leader is the server that leads, "" while none does. Behind names the replicas that
+	// are away or do not have everything.
+	Leader   string
+	Behind   []string
+	Replicas int
+	// Bytes of MaxBytes are taken.
+	Bytes, MaxBytes uint64
+}
+
+// surveyWait bounds a look at one server, or at one stream, which is tried surveyTries times.
+const (
+	surveyWait  = 6 * time.Second
+	surveyTries = 4
+)
+
+// Look surveys the cluster at o.URL. An error speaks of the options; what is wrong with the
+// cluster is in the survey.
+func Look(ctx context.Context, o Options) (Survey, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Survey{}, fmt.Errorf("survey: %w", err)
+	}
+	b := &Bus{opts: o}
+	options, err := b.remoteOptions()
+	if err != nil {
+		return Survey{}, fmt.Errorf("survey: %w", err)
+	}
+	options = append(options, nats.NoReconnect(), nats.Timeout(surveyWait))
+	var s Survey
+	for address := range strings.SplitSeq(o.URL, ",") {
+		if address = strings.TrimSpace(address); address != "" {
+			s.Servers = append(s.Servers, lookAtServer(address, options))
+		}
+	}
+	if b.conn, err = nats.Connect(o.URL, options...); err != nil {
+		s.Err = fmt.Errorf("connect to %s: %w", redacted(o.URL), err)
+		return s, nil
+	}
+	defer b.conn.Close()
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return s, fmt.Errorf("survey: %w", err)
+	}
+	for _, wanted := range []jetstream.StreamConfig{b.wantedLog(), b.wantedDead()} {
+		stream, err := b.lookAtStream(ctx, wanted, &s)
+		if err != nil {
+			s.Err = fmt.Errorf("look up stream %s: %w", wanted.Name, err)
+			return s, nil
+		}
+		s.Streams = append(s.Streams, stream)
+	}
+	return s, nil
+}
+
+func lookAtServer(address string, options []nats.Option) ServerSurvey {
+	s := ServerSurvey{Address: redacted(address)}
+	conn, err := nats.Connect(address, append(options[:len(options):len(options)], nats.IgnoreDiscoveredServers())...)
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	defer conn.Close()
+	s.Name, s.Version = conn.ConnectedServerName(), conn.ConnectedServerVersion()
+	s.Refused = checkVersion(s.Version)
+	s.RoundTrip, s.Err = conn.RTT()
+	return s
+}
+
+func (b *Bus) lookAtStream(ctx context.Context, wanted jetstream.StreamConfig, s *Survey) (StreamSurvey, error) {
+	found := StreamSurvey{Name: wanted.Name}
+	stream, asked, err := b.ask(ctx, wanted.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		found.Missing = true
+		return found, nil
+	}
+	if err != nil {
+		return found, err
+	}
+	info, took := stream.CachedInfo(), b.opts.Now().Sub(asked)
+	if !info.TimeStamp.IsZero() {
+		s.Dated, s.Ahead = true, info.TimeStamp.Sub(asked.Add(took/2))
+	}
+	found.Wrong = b.wrong(info.Config, wanted)
+	found.Replicas, found.Bytes, found.MaxBytes = max(info.Config.Replicas, 1), info.State.Bytes, uint64(max(info.Config.MaxBytes, 0))
+	if info.Cluster == nil { // of a server that is in no cluster
+		found.Leader = b.conn.ConnectedServerName()
+		return found, nil
+	}
+	found.Leader = info.Cluster.Leader
+	for _, peer := range info.Cluster.Replicas {
+		if peer.Offline || !peer.Current {
+			found.Behind = append(found.Behind, peer.Name)
+		}
+	}
+	return found, nil
+}
+
+// ask looks a stream up, several times of a cluster that may be electing its leaders. It
+// returns when it asked for the answer that it got.
+func (b *Bus) ask(ctx context.Context, name string) (stream jetstream.Stream, asked time.Time, err error) {
+	for range surveyTries {
+		patience, cancel := context.WithTimeout(ctx, surveyWait/surveyTries)
+		asked = b.opts.Now()
+		stream, err = b.js.Stream(patience, name)
+		if unready(err) {
+			<-patience.Done()
+		}
+		cancel()
+		if !unready(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return stream, asked, err
+}
+
+// wrong names what keeps Open from taking a stream.
+func (b *Bus) wrong(have, want jetstream.StreamConfig) []string {
+	version, err := strconv.Atoi(have.Metadata[keySettings])
+	switch {
+	case err != nil || have.Metadata[keyIncarnation] == "":
+		return []string{"not made by freshet"}
+	case version > settings:
+		return []string{fmt.Sprintf("settings of version %d, this binary knows %d", version, settings)}
+	case version < settings: // Open brings it up to date
+		return nil
+	}
+	names, _ := b.differs(have, want)
+	return names
+}
