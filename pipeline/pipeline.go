@@ -38,6 +38,9 @@ type Parts struct {
 	Observer stage.Observer
 	// OnSealed is told of every seal after it is durable; nil means nobody.
 	OnSealed func(store.Snapshot)
+	// Candidates is told to index what was sealed, by the process that seals; nil means that
+	// the store proposes no candidates.
+	Candidates CandidateIndex
 	// Duty is further work of whoever keeps the log among others: it runs until ctx ends, and
 	// returns nil then. nil means none.
 	Duty func(ctx context.Context) error
@@ -70,8 +73,9 @@ type Pipeline struct {
 	Sealer     *apply.Sealer
 	Reconciler *reconcile.Reconciler
 
-	chunker  *stage.Chunker
-	embedder *stage.Embedder
+	chunker    *stage.Chunker
+	embedder   *stage.Embedder
+	candidates *candidates // nil for none
 }
 
 // New wires a pipeline. It starts nothing.
@@ -89,10 +93,20 @@ func New(parts Parts) *Pipeline {
 	if parts.Holder != "" {
 		p.Outbox.Share()
 	}
+	onSealed := parts.OnSealed
+	if parts.Candidates != nil {
+		p.candidates = newCandidates(parts.Candidates, parts.Store, parts.Recipe.Fingerprint(), parts.Log)
+		onSealed = func(snapshot store.Snapshot) {
+			p.candidates.notice(snapshot)
+			if parts.OnSealed != nil {
+				parts.OnSealed(snapshot)
+			}
+		}
+	}
 	paths, _ := parts.Provider.(embedding.PathEmbedder)
 	p.Sealer = apply.New(parts.Store, apply.Options{
 		Outbox: p.Outbox, Recipe: parts.Recipe, Paths: paths, Fallback: parts.Fallback,
-		TextThreshold: parts.TextThreshold, OnSealed: parts.OnSealed, Now: parts.Now, Log: parts.Log,
+		TextThreshold: parts.TextThreshold, OnSealed: onSealed, Now: parts.Now, Log: parts.Log,
 	})
 	p.Reconciler = reconcile.New(parts.Store, parts.Bus, p.Outbox, p.Sealer, reconcile.Options{
 		Recipe: parts.Recipe, Shared: parts.Holder != "", Consumers: p.consumerNames, Now: parts.Now, Log: parts.Log,
@@ -209,6 +223,9 @@ func (p *Pipeline) apply(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.consume(ctx, p.Sealer.Consumer(), p.Sealer.Handle) })
 	g.Go(func() error { return p.Reconciler.Run(ctx, p.parts.Reconcile) })
+	if p.candidates != nil {
+		g.Go(func() error { return p.candidates.run(ctx, p.parts.Reconcile) })
+	}
 	return g.Wait()
 }
 

@@ -62,8 +62,9 @@ type rigOptions struct {
 	provider embedding.Provider
 	name     string // of the codebase
 	// threshold is pipeline.Parts.TextThreshold.
-	threshold int
-	reconcile time.Duration
+	threshold  int
+	reconcile  time.Duration
+	candidates pipeline.CandidateIndex
 }
 
 // newRig starts a pipeline that ends with the test, or with stop.
@@ -97,7 +98,7 @@ func newRig(t tester, o rigOptions) *rig {
 	r.pipeline = pipeline.New(pipeline.Parts{
 		Store: r.store, Bus: r.bus, Recipe: r.recipe, Provider: r.provider, Cutter: r.cutter,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: o.threshold,
-		Reconcile: o.reconcile, OnSealed: r.sealed,
+		Reconcile: o.reconcile, OnSealed: r.sealed, Candidates: o.candidates,
 	})
 	identity, err := scan.Identity(r.root)
 	r.must(err)

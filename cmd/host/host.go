@@ -48,7 +48,8 @@ type Options struct {
 	Now       func() time.Time // nil means time.Now
 	Log       *slog.Logger     // nil means discard
 
-	amend func(*store.Recipe) // what another version of the binary would do, for tests
+	amend       func(*store.Recipe) // what another version of the binary would do, for tests
+	proposeFrom int                 // search.Options.ProposeFrom, for tests
 }
 
 func (o Options) withDefaults() Options {
@@ -72,18 +73,19 @@ type Host struct {
 	opts   Options
 	recipe store.Recipe
 
-	holder   string // in leases of a shared store
-	lock     *os.File
-	store    store.Store
-	bus      *natsbus.Bus
-	pool     *chunk.Pool
-	provider *builtin.Provider
-	engine   *search.Engine
-	pipeline *pipeline.Pipeline
-	server   *server
-	hub      *hub
-	ops      *operations
-	backend  tool.Backend
+	holder     string             // in leases of a shared store
+	candidates cluster.Candidates // of a shared store that has them
+	lock       *os.File
+	store      store.Store
+	bus        *natsbus.Bus
+	pool       *chunk.Pool
+	provider   *builtin.Provider
+	engine     *search.Engine
+	pipeline   *pipeline.Pipeline
+	server     *server
+	hub        *hub
+	ops        *operations
+	backend    tool.Backend
 
 	stop    context.CancelFunc
 	work    *errgroup.Group // consumers, synchronizers, operations, server
@@ -142,7 +144,7 @@ func (h *Host) open(ctx context.Context) error {
 	if h.pool, err = chunk.NewPool(chunk.Options{Command: h.opts.ChunkCommand, Log: h.opts.Log}); err != nil {
 		return err
 	}
-	h.engine = search.New(h.store, h.provider, search.Options{})
+	h.engine = search.New(h.store, h.provider, search.Options{Proposer: h.candidates, ProposeFrom: h.opts.proposeFrom})
 	h.pipeline = pipeline.New(h.parts())
 	h.backend = h.newBackend()
 	return nil
@@ -173,6 +175,7 @@ func (h *Host) parts() pipeline.Parts {
 		Reconcile: h.opts.Reconcile, Now: h.opts.Now, Log: h.opts.Log,
 	}
 	if h.shared() {
+		p.Candidates = h.candidates
 		p.Observer = nil // what is done here is heard of like what is done elsewhere
 		p.Holder, p.Roles, p.Duty = h.holder, h.opts.Roles, h.maintain
 	}

@@ -44,7 +44,7 @@ func (h *Host) openShared(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.store, h.bus, h.holder = parts.Store, parts.Bus, parts.Holder
+	h.store, h.bus, h.holder, h.candidates = parts.Store, parts.Bus, parts.Holder, parts.Candidates
 	return nil
 }
 

@@ -80,7 +80,7 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 	w.pipeline = pipeline.New(pipeline.Parts{
 		Store: w.parts.Store, Bus: w.parts.Bus, Recipe: w.recipe, Provider: o.Provider, Cutter: w.pool,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: w.counts, OnTrouble: w.counts.trouble,
-		OnSealed: w.counts.sealed, Roles: o.Roles, Holder: w.parts.Holder, Workers: o.Concurrency,
+		OnSealed: w.counts.sealed, Candidates: w.parts.Candidates, Roles: o.Roles, Holder: w.parts.Holder, Workers: o.Concurrency,
 		Reconcile: reconcileEvery, Log: o.Log,
 	})
 	return w.work(ctx, ready)
