@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/freshet/freshet/mcp/exposition"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	Calls, AllCalls int
 	// MaxLine bounds one message on standard input; 0 means 4 MiB.
 	MaxLine int
+	// Metrics adds those of whatever answers the calls; nil adds none.
+	Metrics func(ctx context.Context, p *exposition.Page)
 	Now     func() time.Time // nil means time.Now
 	Log     *slog.Logger     // nil means discard
 }
