@@ -36,6 +36,8 @@ type Workers interface {
 type Node struct {
 	Name, Dir string
 	Port      int
+	// Advertise is the HOST:PORT that clients are told; "" means where it listens.
+	Advertise string
 	Cluster   string
 	// ClusterPort is this server's among the cluster's Routes, HOST:PORT each.
 	ClusterPort int
@@ -113,6 +115,7 @@ func (r *run) natsVerb() *cobra.Command {
 	cmd.Flags().StringVar(&n.Name, "name", "", "name in the cluster")
 	cmd.Flags().StringVar(&n.Dir, "dir", "", "directory of its files")
 	cmd.Flags().IntVar(&n.Port, "port", 0, "port of clients; 0 takes any")
+	cmd.Flags().StringVar(&n.Advertise, "advertise", "", "HOST:PORT that clients are told, of a relay")
 	cmd.Flags().StringVar(&n.Cluster, "cluster", "", "name of the cluster")
 	cmd.Flags().IntVar(&n.ClusterPort, "cluster-port", 0, "port of the other servers")
 	cmd.Flags().StringSliceVar(&n.Routes, "route", nil, "HOST:PORT of each server of the cluster; may be repeated")

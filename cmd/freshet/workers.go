@@ -53,7 +53,7 @@ func (w workers) Work(ctx context.Context, work cli.Work, ready func(health stri
 // Node runs a NATS server.
 func (workers) Node(ctx context.Context, n cli.Node, ready func(url string)) error {
 	server, err := natsserver.Start(natsserver.Options{
-		Name: n.Name, Dir: n.Dir, Port: n.Port, Cluster: n.Cluster, ClusterPort: n.ClusterPort, Routes: n.Routes, Log: n.Log,
+		Name: n.Name, Dir: n.Dir, Port: n.Port, Advertise: n.Advertise, Cluster: n.Cluster, ClusterPort: n.ClusterPort, Routes: n.Routes, Log: n.Log,
 	})
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ type Options struct {
 	Host string
 	// Port is that of clients; 0 means any that is free.
 	Port int
+	// Advertise is the HOST:PORT that clients are told; "" means where it listens. It is for
+	// a server behind a relay.
+	Advertise string
 	// Cluster is the name of the cluster; "" means none. ClusterPort is where the others
 	// reach this server, and Routes are the addresses of all of them, HOST:PORT, this one's
 	// included.
@@ -58,7 +61,7 @@ func Start(o Options) (*Server, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	options := &server.Options{
-		ServerName: o.Name, Host: o.Host, Port: o.Port, NoSigs: true, MaxPayload: maxPayload,
+		ServerName: o.Name, Host: o.Host, Port: o.Port, ClientAdvertise: o.Advertise, NoSigs: true, MaxPayload: maxPayload,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: !o.RelaxedSync,
 		JetStreamMaxMemory: maxMemory, JetStreamMaxStore: maxStore, DisableJetStreamBanner: true,
 	}
