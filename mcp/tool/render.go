@@ -140,6 +140,9 @@ func writeExplain(b *strings.Builder, h Hit) {
 	}
 	fmt.Fprintf(b, "  bm25 %.3f (rank %d) · cosine %.3f (rank %d) · base %.3f · joined %d\n",
 		x.BM25, x.RankText, x.Cosine, x.RankVector, x.Base, x.Joined)
+	if x.Rerank != nil {
+		fmt.Fprintf(b, "  rerank %.3f (rank %d before)\n", *x.Rerank, x.RankBefore)
+	}
 	for _, signal := range []struct {
 		label  string
 		values map[string]float64

@@ -30,7 +30,7 @@ type Options struct {
 	IdleSegments int
 	// RegexDeadline bounds the scan of a regular expression, 0 means two seconds.
 	RegexDeadline time.Duration
-	// Now is the clock of that deadline, nil means time.Now.
+	// Now is the clock of that deadline and of what is kept for a while, nil means time.Now.
 	Now func() time.Time
 	// Proposer finds candidates in views of ProposeFrom chunks or more, 0 means 100,000; nil
 	// means that every vector is looked at.
@@ -38,6 +38,8 @@ type Options struct {
 	ProposeFrom int
 	// Ranking weighs the signals, nil means DefaultRanking.
 	Ranking *Ranking
+	// Reranking puts the best hits into another order; the zero value leaves them.
+	Reranking Reranking
 }
 
 // Engine answers queries from sealed snapshots. It may be used from several goroutines.
@@ -47,6 +49,7 @@ type Engine struct {
 	options  Options
 	ranking  Ranking
 	cache    *cache
+	orders   orders
 	scratch  sync.Pool // of *scratch
 }
 
@@ -67,6 +70,7 @@ func New(source Source, embedder QueryEmbedder, options Options) *Engine {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
+	options.Reranking = options.Reranking.withDefaults()
 	ranking := DefaultRanking()
 	if options.Ranking != nil {
 		ranking = *options.Ranking

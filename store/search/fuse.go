@@ -47,6 +47,9 @@ func (r *run) chunks(ctx context.Context) error {
 	rank(candidates)
 	r.judge(candidates, text, vector)
 	hits := r.join(candidates)
+	if err := r.rerank(ctx, hits, candidates); err != nil {
+		return err
+	}
 	return page(r, hits, complete, func(h joined) (Hit, error) { return r.chunkHit(ctx, h, candidates, text) })
 }
 

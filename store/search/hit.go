@@ -14,6 +14,9 @@ import (
 type joined struct {
 	best        int // index of the ranked candidate
 	first, last int // chunks in the view
+	score       float64
+	rerank      *float64 // by the reranker, nil when it had no say
+	rank        int      // before it, from 1
 }
 
 // join makes the hits of ranked candidates: each one that no better hit has taken, with
@@ -30,7 +33,7 @@ func (r *run) join(ranked []candidate) []joined {
 		if taken[c.chunk] || !r.query.AllChunks && files[c.file] {
 			continue
 		}
-		h := joined{best: i, first: c.chunk, last: c.chunk}
+		h := joined{best: i, first: c.chunk, last: c.chunk, score: c.score}
 		good := func(chunk int) bool {
 			other, ok := near[chunk]
 			return ok && !taken[chunk] && ranked[other].file == c.file && i < fileTop &&
@@ -67,7 +70,7 @@ func (r *run) chunkHit(ctx context.Context, h joined, ranked []candidate, text *
 	hit.StartLine, hit.EndLine = first.StartLine, last.EndLine
 	hit.ID = hitID(hit.Kind, hit.Path, hit.Content, first.Start, last.End)
 	hit.Breadcrumb = p.Chunk(c.local).Breadcrumb
-	hit.Score = c.score
+	hit.Score = h.score
 	if r.query.Explain {
 		hit.Explain = explain(c, h, ranked, text)
 	}
@@ -97,7 +100,7 @@ func hitID(kind HitKind, path string, content merkle.Hash, start, end uint32) st
 // explain writes down the signals of a candidate.
 func explain(c *candidate, h joined, ranked []candidate, text *texter) *Explain {
 	e := &Explain{BM25: c.bm25, Cosine: c.cosine, Base: c.base, Boosts: map[string]float64{},
-		Penalties: map[string]float64{}, Joined: h.last - h.first}
+		Penalties: map[string]float64{}, Joined: h.last - h.first, Rerank: h.rerank, RankBefore: h.rank}
 	for name, value := range map[string]float64{"stem": c.boosts.stem, "symbol": c.boosts.symbol,
 		"path": c.boosts.path, "file": c.boosts.file, "depth": c.boosts.depth} {
 		if value != 0 {

@@ -92,6 +92,10 @@ type Explain struct {
 	RankText   int                `json:"rank_text"`
 	RankVector int                `json:"rank_vector"`
 	Joined     int                `json:"joined"` // adjacent chunks joined into the span
+	// Rerank is the reranker's score, nil when it had no say; RankBefore is the place that
+	// the hit had before.
+	Rerank     *float64 `json:"rerank,omitempty"`
+	RankBefore int      `json:"rank_before,omitempty"`
 }
 
 // Result is the answer to a query over one snapshot.
