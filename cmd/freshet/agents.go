@@ -18,6 +18,7 @@ type agents struct {
 	// children is the command of a chunk child.
 	children []string
 	cluster  cluster.Settings
+	services services
 }
 
 // drain is how long a host that serves an agent lets the calls of other processes end: it
@@ -27,7 +28,7 @@ const drain = 500 * time.Millisecond
 func (a agents) session(s cli.Service) *host.Session {
 	o := host.Options{
 		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: drain, Watch: true,
-		Cluster: a.cluster, Log: s.Log,
+		Cluster: a.cluster, Provider: a.services.embed, Log: s.Log,
 	}
 	if s.Idle {
 		o.Roles = []pipeline.Role{}
@@ -37,7 +38,7 @@ func (a agents) session(s cli.Service) *host.Session {
 
 func (a agents) server(session *host.Session, s cli.Service) (*mcpserver.Server, error) {
 	return mcpserver.New(session, mcpserver.Options{
-		Version: s.Version, Dir: s.Dir, Structured: s.Structured, Telemetry: s.Telemetry, QueryText: s.QueryText, Log: s.Log,
+		Version: s.Version, Dir: s.Dir, Structured: s.Structured, Telemetry: s.Telemetry, QueryText: s.QueryText, Metrics: session.Metrics, Log: s.Log,
 	})
 }
 

@@ -36,7 +36,7 @@ func run() int {
 	}
 	build := buildInfo()
 	children := []string{self, "chunk-child"}
-	shared := settings()
+	shared, chosen := settings(), chosenServices(os.Getenv)
 	return cli.Program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: cli.IsTerminal(os.Stderr),
@@ -44,10 +44,11 @@ func run() int {
 		ServeChild: chunk.ServeChild,
 		Connect: func(ctx context.Context, home string, log *slog.Logger) (cli.Session, error) {
 			return host.Connect(ctx, host.Options{
-				Home: home, Version: build.Version, ChunkCommand: children, Cluster: shared, Log: log,
+				Home: home, Version: build.Version, ChunkCommand: children, Cluster: shared, Provider: chosen.embed, Log: log,
 			})
 		},
-		Agents: agents{children: children, cluster: shared}, Workers: workers{cluster: shared, children: children}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
+		Agents:  agents{children: children, cluster: shared, services: chosen},
+		Workers: workers{cluster: shared, children: children, services: chosen}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
 			return host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared}, dir)
 		},

@@ -26,6 +26,7 @@ type workers struct {
 	cluster cluster.Settings
 	// children is the command of a chunk child.
 	children []string
+	services services
 }
 
 // Work runs a worker.
@@ -44,8 +45,13 @@ func (w workers) Work(ctx context.Context, work cli.Work, ready func(health stri
 		}
 		roles = append(roles, role)
 	}
+	embedder, err := w.services.embed(ctx, "")
+	if err != nil {
+		return err
+	}
 	return worker.Run(ctx, worker.Options{
-		Cluster: w.cluster, Roles: roles, Concurrency: work.Concurrency, ChunkCommand: w.children,
+		Provider: embedder,
+		Cluster:  w.cluster, Roles: roles, Concurrency: work.Concurrency, ChunkCommand: w.children,
 		Health: work.Health, Log: work.Log,
 	}, ready)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus/membus"
 	"github.com/freshet/freshet/pipeline/chunk"
-	"github.com/freshet/freshet/pipeline/embedding/builtin"
+	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/pipeline/history"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/sqlitestore"
@@ -24,7 +24,8 @@ import (
 type kit struct {
 	home     string // where stores are made that are thrown away
 	recipe   store.Recipe
-	provider *builtin.Provider
+	provider embedding.Querier
+	live     store.Store // has vectors already; nil has none
 	pool     *chunk.Pool
 	log      *slog.Logger
 }
@@ -54,7 +55,7 @@ func openBench(ctx, workCtx context.Context, k kit) (*bench, error) {
 		return nil, errors.Join(err, b.bus.Close(), os.RemoveAll(dir))
 	}
 	b.pipeline = pipeline.New(pipeline.Parts{
-		Store: b.store, Bus: b.bus, Recipe: k.recipe, Provider: k.provider, Cutter: k.pool,
+		Store: b.store, Bus: b.bus, Recipe: k.recipe, Provider: k.thrifty(b.store), Cutter: k.pool,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: -1,
 		OnSealed: func(s store.Snapshot) { b.hub.notify(s.Codebase) }, Log: k.log,
 	})

@@ -14,11 +14,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/freshet/freshet/cmd/cluster"
+	"github.com/freshet/freshet/cmd/meter"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/pipeline/chunk"
-	"github.com/freshet/freshet/pipeline/embedding/builtin"
+	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/store/sqlitestore"
@@ -43,6 +44,9 @@ type Options struct {
 	Cluster cluster.Settings
 	// Roles are what this host does of the work on a shared log; nil means everything.
 	Roles []pipeline.Role
+	// Provider opens the embedding provider; nil means the built-in model. It is called by
+	// the process that becomes the host.
+	Provider func(ctx context.Context, home string) (embedding.Querier, error)
 	// OpenStore is that of cluster.Options.
 	OpenStore func(ctx context.Context) (store.Store, error)
 	Now       func() time.Time // nil means time.Now
@@ -79,11 +83,13 @@ type Host struct {
 	store      store.Store
 	bus        *natsbus.Bus
 	pool       *chunk.Pool
-	provider   *builtin.Provider
+	provider   embedding.Querier
 	engine     *search.Engine
 	pipeline   *pipeline.Pipeline
 	server     *server
 	hub        *hub
+	meter      *meter.Meter
+	standing   *meter.Standing
 	ops        *operations
 	backend    tool.Backend
 
@@ -102,6 +108,7 @@ type Host struct {
 // that wraps errHeld when another process is the host.
 func Open(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]follower{}, replaced: map[store.CodebaseID]bool{}, silent: map[store.CodebaseID]time.Time{}}
+	h.meter = meter.New()
 	h.ops = newOperations(h.hub, h.opts.Now, h.adviseFailure)
 	var err error
 	if h.lock, err = lockDirectory(h.opts.Home); err != nil {
@@ -135,17 +142,20 @@ func (h *Host) open(ctx context.Context) error {
 	if err := h.openParts(ctx); err != nil {
 		return err
 	}
-	h.provider = builtin.New()
+	var err error
+	if h.provider, err = h.opts.openProvider(ctx); err != nil {
+		return err
+	}
 	h.recipe = Recipe(h.provider)
 	if h.opts.amend != nil {
 		h.opts.amend(&h.recipe)
 	}
-	var err error
 	if h.pool, err = chunk.NewPool(chunk.Options{Command: h.opts.ChunkCommand, Log: h.opts.Log}); err != nil {
 		return err
 	}
 	h.engine = search.New(h.store, h.provider, search.Options{Proposer: h.candidates, ProposeFrom: h.opts.proposeFrom})
 	h.pipeline = pipeline.New(h.parts())
+	h.standing = meter.NewStanding(h.bus, h.store, h.pipeline.Consumers(), h.opts.Now, h.opts.Log)
 	h.backend = h.newBackend()
 	return nil
 }
@@ -179,7 +189,7 @@ func (h *Host) parts() pipeline.Parts {
 		p.Observer = nil // what is done here is heard of like what is done elsewhere
 		p.Holder, p.Roles, p.Duty = h.holder, h.opts.Roles, h.maintain
 	}
-	return p
+	return h.metered(p)
 }
 
 // start starts the workers and the server.
@@ -267,6 +277,7 @@ func (h *Host) release() error {
 	if h.pool != nil {
 		errs = append(errs, h.pool.Close())
 	}
+	closeProvider(h.provider)
 	if h.bus != nil {
 		errs = append(errs, h.bus.Close())
 	}

@@ -15,7 +15,7 @@ import (
 
 // kit is what a bench beside a host shares with it.
 func (h *Host) kit() kit {
-	return kit{home: h.opts.Home, recipe: h.recipe, provider: h.provider, pool: h.pool, log: h.opts.Log}
+	return kit{home: h.opts.Home, recipe: h.recipe, provider: h.provider, live: h.store, pool: h.pool, log: h.opts.Log}
 }
 
 // Workshop indexes trees into stores that are thrown away, by the same scan, pipeline and

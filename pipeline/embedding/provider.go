@@ -25,6 +25,9 @@ type Limits struct {
 	Concurrency int
 }
 
+// MaxDimension is the most that a vector may have.
+const MaxDimension = 8192
+
 // Provider turns texts into vectors. It may be called from several goroutines.
 type Provider interface {
 	// Recipe is the provider's part of the recipe. It never changes for a provider.
@@ -35,6 +38,13 @@ type Provider interface {
 	// same vector, bit for bit, when the provider is local. An error speaks of the whole
 	// batch; see Unavailable and Rejected for what the caller does about it.
 	Embed(ctx context.Context, kind Kind, texts []string) ([][]float32, error)
+}
+
+// Querier is a provider that embeds the queries of searches too: with a bound on time, and
+// without asking twice for the same text where asking is dear.
+type Querier interface {
+	Provider
+	EmbedQuery(ctx context.Context, text string) ([]float32, error)
 }
 
 // PathEmbedder is implemented by local providers: PathVector is the unit vector of the
