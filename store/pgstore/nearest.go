@@ -29,7 +29,7 @@ func (s *Store) IndexNearest(ctx context.Context, id store.CodebaseID, number ui
 	if err != nil {
 		return err
 	}
-	chunks, dimension := 0, 0
+	chunks := 0
 	for _, ref := range view.Segments {
 		chunks += ref.Chunks
 	}
@@ -40,20 +40,17 @@ func (s *Store) IndexNearest(ctx context.Context, id store.CodebaseID, number ui
 	if err != nil {
 		return err
 	}
-	if dimension = recipe.Embedding.Dimension; dimension == 0 {
+	dimension := recipe.Embedding.Dimension
+	if dimension == 0 {
 		return nil
 	}
-	var set int64
-	err = s.write(ctx, func(c *session) error {
-		_, err := c.one(ctx, "SELECT nearest_open($2, $3, $4) WHERE $1 <> ''", []any{string(id), string(view.Snapshot.Fingerprint), dimension}, &set)
-		return err
-	})
+	set, missing, err := s.openNearest(ctx, view, dimension)
 	if err != nil {
 		return fmt.Errorf("open candidates of codebase %s: %w", id, err)
 	}
-	for _, ref := range view.Segments {
-		if err := s.loadNearest(ctx, set, ref.ID, dimension); err != nil {
-			return fmt.Errorf("load candidates of segment %d: %w", ref.ID, err)
+	for _, segment := range missing {
+		if err := s.loadNearest(ctx, set, segment, dimension); err != nil {
+			return fmt.Errorf("load candidates of segment %d: %w", segment, err)
 		}
 	}
 	return s.run(ctx, building(), func(c *session) error {
@@ -67,6 +64,36 @@ func (s *Store) IndexNearest(ctx context.Context, id store.CodebaseID, number ui
 	})
 }
 
+// openNearest returns the set of a view, made when there is none, and the segments that it
+// lacks.
+func (s *Store) openNearest(ctx context.Context, view store.View, dimension int) (set int64, missing []store.SegmentID, err error) {
+	err = s.write(ctx, func(c *session) error {
+		_, err := c.one(ctx, "SELECT nearest_open($2, $3, $4) WHERE $1 <> ''",
+			[]any{string(view.Snapshot.Codebase), string(view.Snapshot.Fingerprint), dimension}, &set)
+		if err != nil {
+			return err
+		}
+		missing = nil
+		return c.each(ctx, `SELECT id FROM unnest($3::bigint[]) WITH ORDINALITY AS s (id, place) WHERE NOT EXISTS (
+			SELECT FROM nearest_segments WHERE tenant = $1 AND set = $2 AND segment = s.id) ORDER BY place`,
+			[]any{set, numbers(segmentIDs(view))}, func(rows pgx.Rows) error {
+				var id int64
+				err := rows.Scan(&id)
+				missing = append(missing, store.SegmentID(id))
+				return err
+			})
+	})
+	return set, missing, err
+}
+
+func segmentIDs(view store.View) []store.SegmentID {
+	ids := make([]store.SegmentID, len(view.Segments))
+	for i, ref := range view.Segments {
+		ids[i] = ref.ID
+	}
+	return ids
+}
+
 // buildSettings gives the build of an index the memory that its graph takes, up to a
 // gigabyte, and one process where pgvector is older than 0.8.2, whose parallel build
 // overruns a buffer (CVE-2026-3172).
@@ -75,7 +102,8 @@ const buildSettings = `SELECT set_config('maintenance_work_mem', least(1048576, 
 		WHERE extname = 'vector' AND string_to_array(extversion, '.')::int[] < ARRAY[0, 8, 2])
 	WHERE $1 <> ''`
 
-// loadNearest writes the vectors of one segment, if the set does not have them.
+// loadNearest writes the vectors of one segment, if the set does not have them. Into an
+// index that stands this takes minutes for a large one.
 func (s *Store) loadNearest(ctx context.Context, set int64, id store.SegmentID, dimension int) (err error) {
 	opened, err := s.OpenSegment(ctx, id)
 	if err != nil {
@@ -92,12 +120,12 @@ func (s *Store) loadNearest(ctx context.Context, set int64, id store.SegmentID, 
 			chunks = append(chunks, chunk)
 		}
 	}
-	return s.write(ctx, func(c *session) error {
+	return s.run(ctx, building(), func(c *session) error {
 		n, err := c.exec(ctx, "INSERT INTO nearest_segments (tenant, set, segment) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", set, int64(id))
 		if err != nil || n == 0 {
 			return err
 		}
-		if err := pgvectorpgx.RegisterTypes(ctx, c.conn); err != nil {
+		if err := c.knowVectors(ctx); err != nil {
 			return err
 		}
 		err = c.stage(ctx, stageNearest, len(chunks), func(i int) ([]any, error) {
@@ -127,10 +155,7 @@ const (
 // is false when the server does not have the vectors of all its segments: the caller
 // looks itself then.
 func (s *Store) Nearest(ctx context.Context, view store.View, query []float32, most int) (near []store.ChunkRef, ok bool, err error) {
-	ids := make([]store.SegmentID, len(view.Segments))
-	for i, ref := range view.Segments {
-		ids[i] = ref.ID
-	}
+	ids := segmentIDs(view)
 	err = s.view(ctx, func(c *session) error {
 		near, ok = nil, false
 		var set int64
@@ -141,7 +166,7 @@ func (s *Store) Nearest(ctx context.Context, view store.View, query []float32, m
 			return err
 		}
 		ok = true
-		if err := pgvectorpgx.RegisterTypes(ctx, c.conn); err != nil {
+		if err := c.knowVectors(ctx); err != nil {
 			return err
 		}
 		// The scan goes on where a filter left too few, in an order that is nearly right.
@@ -162,4 +187,13 @@ func (s *Store) Nearest(ctx context.Context, view store.View, query []float32, m
 		return nil, false, fmt.Errorf("candidates in codebase %s: %w", view.Snapshot.Codebase, err)
 	}
 	return near, ok, nil
+}
+
+// knowVectors has a connection encode vectors, which have no number that is the same in
+// every database.
+func (c *session) knowVectors(ctx context.Context) error {
+	if _, known := c.conn.TypeMap().TypeForName("halfvec"); known {
+		return nil
+	}
+	return pgvectorpgx.RegisterTypes(ctx, c.conn)
 }

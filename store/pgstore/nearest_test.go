@@ -2,9 +2,7 @@ package pgstore
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/store/segment"
 	"github.com/freshet/freshet/sync/merkle"
 )
@@ -170,55 +167,6 @@ func TestNearest(t *testing.T) {
 	for _, table := range []string{"nearest", "nearest_segments", "nearest_sets"} {
 		if n := count(t, super, "SELECT count(*) FROM "+table+" WHERE tenant = $1", s.tenant); n != 0 {
 			t.Errorf("%d rows of %s are left", n, table)
-		}
-	}
-}
-
-// fixedEmbedder gives every query one vector.
-type fixedEmbedder []float32
-
-// Recipe is that of nobody.
-func (f fixedEmbedder) Recipe() store.EmbeddingRecipe {
-	return store.EmbeddingRecipe{Dimension: len(f)}
-}
-
-// EmbedQuery returns it.
-func (f fixedEmbedder) EmbedQuery(context.Context, string) ([]float32, error) { return f, nil }
-
-// TestRankingOverCandidates compares the final ranking of an engine that asks the server
-// for candidates with that of one that scores every vector: without a filter, and with
-// filters that keep a half, a tenth and a thousandth.
-func TestRankingOverCandidates(t *testing.T) {
-	t.Parallel()
-	s := openTenant(t, Options{NearestFrom: 100})
-	view := nearTree(t, s, 10, 300, 64)
-	if err := s.IndexNearest(t.Context(), "near", 1); err != nil {
-		t.Fatal(err)
-	}
-	random := rand.New(rand.NewPCG(9, 9))
-	for name, paths := range map[string][]string{"all": nil, "half": {"d[0-4]/**"}, "a tenth": {"d7/**"}, "a thousandth": {"d7/f1[78].txt", "d3/f5.txt"}} {
-		found, wanted := 0, 0
-		for range 15 {
-			embedder := fixedEmbedder(likeOne(t, s, view, random))
-			ask := func(o search.Options) search.Result {
-				e := search.New(s, embedder, o)
-				r, err := e.Search(t.Context(), view, search.Query{Text: "x", Mode: search.ModeSemantic, Paths: paths})
-				if err = errors.Join(err, e.Close()); err != nil || len(r.Warnings) > 0 {
-					t.Fatal(r.Warnings, err)
-				}
-				return r
-			}
-			exact, near := ask(search.Options{Oversample: 10_000}), ask(search.Options{Oversample: 400, Proposer: s, ProposeFrom: 1})
-			for _, hit := range exact.Hits {
-				wanted++
-				if slices.ContainsFunc(near.Hits, func(h search.Hit) bool { return h.ID == hit.ID }) {
-					found++
-				}
-			}
-		}
-		t.Logf("%s: %d of %d", name, found, wanted)
-		if wanted == 0 || float64(found) < 0.98*float64(wanted) {
-			t.Errorf("%s: %d of %d hits", name, found, wanted)
 		}
 	}
 }
