@@ -101,9 +101,13 @@ func TestKeyIsHidden(t *testing.T) {
 	t.Parallel()
 	const key = "a-secret-key"
 	for name, h := range map[string]http.HandlerFunc{
-		"a refusal":   func(rw http.ResponseWriter, r *http.Request) { http.Error(rw, r.Header.Get("Authorization"), http.StatusBadRequest) },
-		"bad JSON":    func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, `{"x":"`+key+`"}`) },
-		"control set": func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "\x1b[31m\u202ered\r\n"+key, http.StatusInternalServerError) },
+		"a refusal": func(rw http.ResponseWriter, r *http.Request) {
+			http.Error(rw, r.Header.Get("Authorization"), http.StatusBadRequest)
+		},
+		"bad JSON": func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, `{"x":"`+key+`"}`) },
+		"control set": func(rw http.ResponseWriter, _ *http.Request) {
+			http.Error(rw, "\x1b[31m\u202ered\r\n"+key, http.StatusInternalServerError)
+		},
 	} {
 		s := server(t, h, Options{Key: key})
 		err := s.Post(t.Context(), "/x", 1, new(struct {
