@@ -130,7 +130,7 @@ func (s *Store) attempt(ctx context.Context, m mode, fn func(c *session) error) 
 			_, _ = c.conn.Exec(context.WithoutCancel(ctx), "rollback") // Release sees when it failed
 		}
 	}()
-	if err := c.begin(ctx, m, s.schema); err != nil {
+	if err := c.beginSoon(ctx, m, s.schema); err != nil {
 		return err
 	}
 	if m.lock == "" {
@@ -155,6 +155,25 @@ func (s *Store) attempt(ctx context.Context, m mode, fn func(c *session) error) 
 	}
 	s.rows.Add(c.written)
 	return nil
+}
+
+// silence is how long a server may take to begin a transaction that waits for no lock. One
+// that takes longer is stopped or out of reach without a word, and who reads is told so
+// before they give up by themselves.
+const silence = 5 * time.Second
+
+// beginSoon is begin within the time that it may take.
+func (c *session) beginSoon(ctx context.Context, m mode, known int64) error {
+	if m.lock != "" {
+		return c.begin(ctx, m, known)
+	}
+	soon, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	err := c.begin(soon, m, known)
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("no answer in %s: %w: %w", silence, store.ErrUnavailable, err)
+	}
+	return err
 }
 
 // begin starts a transaction, takes its locks, names the tenant to the policies and

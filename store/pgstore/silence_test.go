@@ -1,0 +1,37 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/pgstore/pgtest"
+)
+
+// TestReadOfSilentServer: a server that was stopped in its tracks fails a read long before
+// the time that a statement may take, and serves again when it wakes.
+func TestReadOfSilentServer(t *testing.T) {
+	t.Parallel()
+	server := pgtest.StartPrivate(t)
+	s, err := Open(t.Context(), server.URL(), Options{CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	server.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), defaultStatementTimeout-10*time.Second)
+	defer cancel()
+	if _, err := s.Codebases(ctx); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("read of a stopped server: %v, want %v", err, store.ErrUnavailable)
+	}
+	server.Continue()
+	if _, err := s.Codebases(t.Context()); err != nil {
+		t.Errorf("read of one that was woken: %v", err)
+	}
+}
