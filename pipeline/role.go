@@ -27,3 +27,7 @@ func ParseRole(name string) (Role, error) {
 	}
 	return "", fmt.Errorf("role %q: want chunk, embed or apply", name)
 }
+
+// Consumers are the names of the durable consumers that the work of the recipe needs,
+// whichever process has them.
+func (p *Pipeline) Consumers() []string { return p.consumerNames() }

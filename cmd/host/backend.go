@@ -18,7 +18,7 @@ func (h *Host) newBackend() tool.Backend {
 		Snapshots:  h.store,
 		Search:     searcher{h},
 		Registry:   registry{h},
-		Freshness:  checker{h},
+		Freshness:  timed{checker{h}},
 		Disk:       disk{h},
 		Operations: runner{h},
 		Inspector:  inspector{h},

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/freshet/freshet/mcp/exposition"
 )
 
 // health serves whether the worker is alive, whether it is ready, and its counts. The zero
@@ -42,9 +44,12 @@ func listen(ctx context.Context, address string, w *worker) (*health, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", w.ready)
-	mux.HandleFunc("GET /metrics", func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		say(rw, http.StatusOK, w.counts.text())
+	mux.HandleFunc("GET /metrics", func(rw http.ResponseWriter, r *http.Request) {
+		var page exposition.Page
+		w.meter.Write(&page)
+		w.standing.Write(r.Context(), &page)
+		rw.Header().Set("Content-Type", exposition.ContentType)
+		_, _ = page.WriteTo(rw) // a client that is gone does not matter
 	})
 	return &health{listener: listener, server: &http.Server{Handler: mux, ReadHeaderTimeout: headerWait}}, nil
 }

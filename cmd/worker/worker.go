@@ -15,6 +15,7 @@ import (
 
 	"github.com/freshet/freshet/cmd/cluster"
 	"github.com/freshet/freshet/cmd/host"
+	"github.com/freshet/freshet/cmd/meter"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/embedding"
@@ -50,7 +51,8 @@ type worker struct {
 	parts    *cluster.Parts
 	recipe   store.Recipe
 	pool     *chunk.Pool
-	counts   *counts
+	meter    *meter.Meter
+	standing *meter.Standing
 	pipeline *pipeline.Pipeline
 }
 
@@ -63,7 +65,7 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 	if o.Provider == nil {
 		o.Provider = builtin.New()
 	}
-	w := &worker{opts: o, recipe: host.Recipe(o.Provider), counts: newCounts()}
+	w := &worker{opts: o, recipe: host.Recipe(o.Provider), meter: meter.New()}
 	w.parts, err = cluster.Open(ctx, o.Cluster, cluster.Options{Log: o.Log, OpenStore: o.OpenStore})
 	if err != nil {
 		return err
@@ -78,11 +80,12 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 		return err
 	}
 	w.pipeline = pipeline.New(pipeline.Parts{
-		Store: w.parts.Store, Bus: w.parts.Bus, Recipe: w.recipe, Provider: o.Provider, Cutter: w.pool,
-		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: w.counts, OnTrouble: w.counts.trouble,
-		OnSealed: w.counts.sealed, Candidates: w.parts.Candidates, Roles: o.Roles, Holder: w.parts.Holder, Workers: o.Concurrency,
+		Store: w.parts.Store, Bus: w.parts.Bus, Recipe: w.recipe, Provider: w.meter.Provider(o.Provider), Cutter: w.pool,
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: w.meter, OnTrouble: w.meter.Trouble,
+		OnSealed: w.meter.Sealed, Candidates: w.parts.Candidates, Roles: o.Roles, Holder: w.parts.Holder, Workers: o.Concurrency,
 		Reconcile: reconcileEvery, Log: o.Log,
 	})
+	w.standing = meter.NewStanding(w.parts.Bus, w.parts.Store, w.pipeline.Consumers(), time.Now, o.Log)
 	return w.work(ctx, ready)
 }
 

@@ -242,7 +242,7 @@ func TestTopology(t *testing.T) {
 	if got := s.get(health + "/readyz"); got != "200 ready\n" {
 		t.Errorf("ready: %s", got)
 	}
-	if got := s.get(health + "/metrics"); !strings.Contains(got, `freshet_worker_events_total{stage="chunk"}`) {
+	if got := s.get(health + "/metrics"); !strings.Contains(got, `freshet_stage_events_total{stage="chunk"}`) {
 		t.Errorf("metrics: %s", got)
 	}
 }
@@ -289,7 +289,7 @@ func TestAnotherRecipeIsLeft(t *testing.T) {
 		t.Errorf("embedded %d and %d texts", other.texts.Load(), s.provider.texts.Load())
 	}
 	counts := s.get(health + "/metrics")
-	for _, none := range []string{`events_total{stage="chunk"} 0`, `events_total{stage="embed"} 0`, "seals_total 0", "troubles_total 0"} {
+	for _, none := range []string{`events_total{stage="chunk"} 0`, `events_total{stage="embed"} 0`, `retries_total{cause="file"} 0`, `retries_total{cause="unavailable"} 0`} {
 		if !strings.Contains(counts, none) {
 			t.Errorf("the worker of another recipe did not leave the work, want %s in\n%s", none, counts)
 		}

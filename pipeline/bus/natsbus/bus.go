@@ -38,6 +38,8 @@ type Bus struct {
 	mu       sync.Mutex // guards all below
 	log      *incarnation
 	obsolete map[string]uint64 // by consumer
+	// advisories counts what the cluster said, by kind.
+	advisories map[string]uint64
 }
 
 // incarnation is one life of the log's stream.
@@ -60,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}
-	b := &Bus{opts: o, obsolete: map[string]uint64{}}
+	b := &Bus{opts: o, obsolete: map[string]uint64{}, advisories: map[string]uint64{}}
 	if b.packer, err = newPacker(); err != nil {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}

@@ -27,25 +27,32 @@ const (
 // maxReason bounds the reason of a dead letter in bytes.
 const maxReason = 2000
 
-// bury keeps a message as a dead letter. A repeat within the dedupe window is a no-op.
+// bury keeps a message as a dead letter, under a subject of its own that takes one message:
+// a repeat is a no-op, whenever and whichever consumer of the message's lane makes it.
 func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus.Delivery, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
-	letter := &nats.Msg{Subject: "freshet-dead." + b.opts.Tenant + "." + c.Name, Header: nats.Header{}}
+	sequence := strconv.FormatUint(d.Sequence, 10)
+	letter := &nats.Msg{Subject: "freshet-dead." + b.opts.Tenant + "." + b.current().id + "." + sequence, Header: nats.Header{}}
 	if err := b.pack(letter, d.Codebase, d.Data); err != nil {
 		return err
 	}
-	letter.Header.Set(jetstream.MsgIDHeader, c.Name+"/"+b.current().id+"/"+strconv.FormatUint(d.Sequence, 10))
+	letter.Header.Set(jetstream.MsgIDHeader, b.current().id+"/"+sequence)
+	letter.Header.Set(jetstream.ExpectedLastSubjSeqHeader, "0")
 	letter.Header.Set(headerIdentity, d.ID)
 	letter.Header.Set(headerSubject, msg.Subject())
-	letter.Header.Set(headerSequence, strconv.FormatUint(d.Sequence, 10))
+	letter.Header.Set(headerSequence, sequence)
 	letter.Header.Set(headerAt, d.At.Format(time.RFC3339Nano))
 	letter.Header.Set(headerConsumer, c.Name)
 	letter.Header.Set(headerReason, oneLine(cause.Error()))
 	if !errors.Is(cause, errSum) { // a damaged message stays one: it is never retried
 		seal(letter)
 	}
-	if _, err := b.send(ctx, letter); err != nil {
+	_, err := b.send(ctx, letter)
+	if errors.Is(err, bus.ErrGuard) {
+		return nil // another consumer buried it
+	}
+	if err != nil {
 		return fmt.Errorf("bury message %d: %w", d.Sequence, err)
 	}
 	b.opts.Log.Warn("dead letter", "consumer", c.Name, "event", d.ID, "sequence", d.Sequence, "error", cause)

@@ -1,0 +1,68 @@
+package host
+
+import (
+	"context"
+
+	"github.com/freshet/freshet/mcp/exposition"
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline"
+	"github.com/freshet/freshet/pipeline/stage"
+	"github.com/freshet/freshet/store"
+)
+
+// Metrics adds to a page what the host did that this session is, and how far behind its
+// codebases are. A session that is attached to another process says only that: the host
+// serves its own.
+func (s *Session) Metrics(ctx context.Context, p *exposition.Page) {
+	host, err := s.hosting()
+	is := 0.0
+	if host != nil && err == nil {
+		is = 1
+	}
+	p.Gauge(exposition.Family{Name: "freshet_host", Help: "Whether this process is the host of its data directory."}, exposition.Sample{Value: is})
+	if is == 1 {
+		host.meter.Write(p)
+		host.standing.Write(ctx, p)
+	}
+}
+
+// observers tells several what a stage did.
+type observers []stage.Observer
+
+// Processed tells each.
+func (o observers) Processed(id store.CodebaseID, snapshot uint64, s store.Stage, done, reused, units int) {
+	for _, one := range o {
+		one.Processed(id, snapshot, s, done, reused, units)
+	}
+}
+
+// timed measures the checks of a checker.
+type timed struct{ checker }
+
+// Check checks, and takes note of how long it took.
+func (t timed) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOptions) (tool.Reading, error) {
+	reading, err := t.checker.Check(ctx, id, o)
+	if err == nil && !reading.Verdict.CheckedAt.IsZero() {
+		t.meter.Checked(string(reading.Verdict.State), reading.Verdict.CheckTook)
+	}
+	return reading, err
+}
+
+// metered has the meter count what the parts do, beside whoever is told of it already.
+func (h *Host) metered(p pipeline.Parts) pipeline.Parts {
+	told := observers{h.meter}
+	if p.Observer != nil {
+		told = append(told, p.Observer)
+	}
+	p.Observer, p.Provider = told, h.meter.Provider(p.Provider)
+	sealed, trouble := p.OnSealed, p.OnTrouble
+	p.OnSealed = func(s store.Snapshot) {
+		h.meter.Sealed(s)
+		sealed(s)
+	}
+	p.OnTrouble = func(err error) {
+		h.meter.Trouble(err)
+		trouble(err)
+	}
+	return p
+}

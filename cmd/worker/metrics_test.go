@@ -1,0 +1,113 @@
+package worker_test
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/freshet/freshet/cmd/host"
+	"github.com/freshet/freshet/cmd/worker"
+	mcpserver "github.com/freshet/freshet/mcp"
+)
+
+// agents serves agents from a host, and returns the address of its metrics.
+func (s *site) agents(on *host.Session) string {
+	s.t.Helper()
+	server, err := mcpserver.New(on, mcpserver.Options{Metrics: on.Metrics})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, done := make(chan string, 1), make(chan error, 1)
+	go func() {
+		done <- server.ServeHTTP(ctx, mcpserver.HTTPOptions{Address: "127.0.0.1:0"}, func(url string) { ready <- url })
+	}()
+	s.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Error(err)
+		}
+	})
+	return strings.TrimSuffix(<-ready, "/mcp") + "/metrics"
+}
+
+// awaitLine fetches a page until a line of it matches.
+func (s *site) awaitLine(url, pattern string) {
+	s.t.Helper()
+	want := regexp.MustCompile("(?m)^" + pattern + "$")
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.NewTimer(30 * time.Second)
+	defer deadline.Stop()
+	for {
+		page := s.get(url)
+		if want.MatchString(page) {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			s.t.Fatalf("want %s on the page\n%s", pattern, page)
+		}
+	}
+}
+
+// TestMetrics: a host and a worker tell what was done and what waits; every name that they
+// serve is in the table of OPERATIONS.md, and every name of the table is served.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	health, stop := s.worker(worker.Options{Health: "127.0.0.1:0"})
+	root := s.tree(30)
+	on := s.host("one")
+	figures := s.agents(on)
+	s.call(on, "index", map[string]any{"path": root, "wait": true})
+	s.call(on, "search", map[string]any{"query": "F3", "mode": "text", "codebase": root})
+	for _, line := range []string{
+		`freshet_stage_events_total\{stage="chunk"\} [1-9]\d*`, `freshet_stage_files_total\{stage="embed",result="made"\} 30`,
+		`freshet_stage_units_total\{stage="chunk"\} [1-9]\d*`, `freshet_provider_calls_total\{outcome="ok"\} [1-9]\d*`,
+		`freshet_seals_total\{level="full"\} [1-9]\d*`, `freshet_seal_seconds_count\{level="full"\} [1-9]\d*`,
+		`freshet_lag_events\{codebase="c[a-z2-7]+",name="\d+"\} 0`, `freshet_lag_seconds\{.*\} 0`, `freshet_parked_files\{.*\} 0`,
+		`freshet_dead_letters 0`, `freshet_log_up 1`, `freshet_store_up 1`, `freshet_consumer_pending\{consumer="chunk-[0-9a-f]+"\} 0`,
+	} {
+		s.awaitLine(health+"/metrics", line)
+	}
+	s.awaitLine(figures, `freshet_check_seconds_count\{state="(current|caught_up)"\} [1-9]\d*`)
+	s.awaitLine(figures, `freshet_host 1`)
+
+	names := regexp.MustCompile(`(?m)^# TYPE (\S+)`)
+	served := map[string]bool{}
+	for _, url := range []string{health + "/metrics", figures} {
+		for _, m := range names.FindAllStringSubmatch(s.get(url), -1) {
+			served[m[1]] = true
+		}
+	}
+	doc, err := os.ReadFile("../../OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(freshet_\\w+)").FindAllStringSubmatch(string(doc), -1) {
+		documented[m[1]] = true
+	}
+	if diff := cmp.Diff(documented, served); diff != "" {
+		t.Errorf("served and documented differ (-documented +served):\n%s", diff)
+	}
+
+	stop() // what is found from here on waits
+	s.write(root, "p0/new.go", "package p\n\nfunc New() {}\n")
+	s.call(on, "search", map[string]any{"query": "New", "mode": "text", "codebase": root, "max_wait_ms": 1})
+	s.awaitLine(figures, `freshet_lag_events\{.*\} [1-9]\d*`)
+	s.awaitLine(figures, `freshet_lag_seconds\{.*\} (0\.\d*[1-9]\d*|[1-9].*)`)
+	s.nats.Stop(0)
+	s.awaitLine(figures, `freshet_log_up 0`)
+	if page := s.get(figures); strings.Contains(page, "freshet_lag_events{") || !slices.Contains(strings.Split(page, "\n"), "freshet_store_up 1") {
+		t.Errorf("without the log:\n%s", page)
+	}
+}
