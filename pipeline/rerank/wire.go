@@ -1,0 +1,145 @@
+package rerank
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Default is the address and the model of a kind, "" where there is none.
+func Default(k Kind) (address, model string) {
+	switch k {
+	case Voyage:
+		return "https://api.voyageai.com", "rerank-2.5-lite" // of the two, the one made for speed
+	case Cohere:
+		return "https://api.cohere.com", "rerank-v3.5"
+	default:
+		return "", ""
+	}
+}
+
+// limits are what the services document, in bytes, of which a token has at least one.
+// Servers of one's own are taken to run with their defaults: text-embeddings-inference takes
+// 32 texts, llama.cpp a batch of 512 tokens, in which text and query together have to fit.
+func limits(k Kind) Limits {
+	switch k {
+	case Voyage:
+		return Limits{Documents: 1000, Bytes: 24_000, TotalBytes: 600_000}
+	case Cohere:
+		return Limits{Documents: 1000, Bytes: 12_000, TotalBytes: 1 << 20}
+	default:
+		return Limits{Documents: 32, Bytes: 1200, TotalBytes: 64 << 10}
+	}
+}
+
+// tongue is one way to ask for scores.
+type tongue struct {
+	path    string
+	request func(model, query string, documents []string) any
+}
+
+// tongues are the ways to ask a service, the likeliest first. Compatible servers differ in
+// the path and in the name of the texts, and refuse what they do not know, so that the first
+// call finds out. An address that ends in rerank is taken as it is.
+func tongues(k Kind, address string) []tongue {
+	switch k {
+	case Voyage:
+		return []tongue{{"/v1/rerank", askVoyage}}
+	case Cohere:
+		return []tongue{{"/v2/rerank", askCohere}}
+	}
+	if path := strings.TrimSuffix(address, "/"); strings.HasSuffix(path, "/rerank") || strings.HasSuffix(path, "/reranking") {
+		return []tongue{{"", askDocuments}, {"", askTexts}}
+	}
+	return []tongue{{"/v1/rerank", askDocuments}, {"/rerank", askDocuments}, {"/rerank", askTexts}}
+}
+
+func askVoyage(model, query string, documents []string) any {
+	return struct {
+		Model      string   `json:"model"`
+		Query      string   `json:"query"`
+		Documents  []string `json:"documents"`
+		Truncation bool     `json:"truncation"`
+	}{model, query, documents, true}
+}
+
+func askCohere(model, query string, documents []string) any {
+	return struct {
+		Model     string   `json:"model"`
+		Query     string   `json:"query"`
+		Documents []string `json:"documents"`
+	}{model, query, documents}
+}
+
+// askDocuments asks as Jina, vLLM, llama.cpp and Infinity expect.
+func askDocuments(model, query string, documents []string) any {
+	return struct {
+		Model           string   `json:"model,omitempty"`
+		Query           string   `json:"query"`
+		Documents       []string `json:"documents"`
+		TopN            int      `json:"top_n"`
+		ReturnDocuments bool     `json:"return_documents"`
+	}{model, query, documents, len(documents), false}
+}
+
+// askTexts asks as text-embeddings-inference expects; the model is the server's.
+func askTexts(_, query string, documents []string) any {
+	return struct {
+		Query    string   `json:"query"`
+		Texts    []string `json:"texts"`
+		Truncate bool     `json:"truncate"`
+	}{query, documents, true}
+}
+
+// scored is one score of an answer. The services disagree on its name.
+type scored struct {
+	Index          *int     `json:"index"`
+	RelevanceScore *float64 `json:"relevance_score"`
+	Score          *float64 `json:"score"`
+}
+
+// readScores reads an answer of any of the services: a list of scores in any order, alone or
+// under results or data. It wants exactly one finite score for each of n texts.
+func readScores(answer []byte, n int) ([]float64, error) {
+	var list []scored
+	if answer = bytes.TrimSpace(answer); len(answer) > 0 && answer[0] == '[' {
+		if err := json.Unmarshal(answer, &list); err != nil {
+			return nil, err
+		}
+	} else {
+		var object struct {
+			Results, Data []scored
+		}
+		if err := json.Unmarshal(answer, &object); err != nil {
+			return nil, err
+		}
+		if list = object.Results; list == nil {
+			list = object.Data
+		}
+	}
+	if len(list) != n {
+		return nil, fmt.Errorf("%d scores for %d texts", len(list), n)
+	}
+	scores, seen := make([]float64, n), make([]bool, n)
+	for _, s := range list {
+		score := s.RelevanceScore
+		if score == nil {
+			score = s.Score
+		}
+		switch {
+		case s.Index == nil || score == nil:
+			return nil, errors.New("a score without an index, or an index without a score")
+		case *s.Index < 0 || *s.Index >= n:
+			return nil, fmt.Errorf("a score for text %d of %d", *s.Index, n)
+		case seen[*s.Index]:
+			return nil, fmt.Errorf("two scores for text %d", *s.Index)
+		case math.IsNaN(*score) || math.IsInf(*score, 0):
+			return nil, fmt.Errorf("the score %v for text %d", *score, *s.Index)
+		}
+		seen[*s.Index], scores[*s.Index] = true, *score
+	}
+	return scores, nil
+}
