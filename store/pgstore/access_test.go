@@ -16,7 +16,7 @@ import (
 )
 
 // rawConn connects past the store, in a role when one is named.
-func rawConn(t *testing.T, database, role string) *pgx.Conn {
+func rawConn(t testing.TB, database, role string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
 	if err != nil {

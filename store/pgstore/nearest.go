@@ -146,16 +146,17 @@ func (s *Store) loadNearest(ctx context.Context, set int64, id store.SegmentID, 
 
 // The width of one pass over the index is the number asked for, within what pgvector takes:
 // one that is narrower misses a fifth of the ten nearest of queries that are near nothing.
+// A second pass takes longer than the first, so no more than one finds are returned.
 const (
 	narrowest = 100
 	widest    = 1000
 )
 
-// Nearest proposes about most chunks of a view whose vectors are nearest to a query's. ok
-// is false when the server does not have the vectors of all its segments: the caller
-// looks itself then.
+// Nearest proposes at most so many chunks of a view, and at most 1,000, whose vectors are
+// nearest to a query's. ok is false when the server does not have the vectors of all its
+// segments: the caller looks itself then.
 func (s *Store) Nearest(ctx context.Context, view store.View, query []float32, most int) (near []store.ChunkRef, ok bool, err error) {
-	ids := segmentIDs(view)
+	ids, most := segmentIDs(view), min(most, widest)
 	err = s.view(ctx, func(c *session) error {
 		near, ok = nil, false
 		var set int64
@@ -171,7 +172,7 @@ func (s *Store) Nearest(ctx context.Context, view store.View, query []float32, m
 		}
 		// The scan goes on where a filter left too few, in an order that is nearly right.
 		if _, err := c.conn.Exec(ctx, fmt.Sprintf("SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = %d; SET LOCAL enable_sort = off",
-			min(max(most, narrowest), widest))); err != nil {
+			max(most, narrowest))); err != nil {
 			return err
 		}
 		// The index is of the dimension and in the set's partition, so both are literals.

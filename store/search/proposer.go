@@ -10,17 +10,23 @@ import (
 // one. What it proposes is scored as everything else is, so that it decides which chunks
 // are ranked and never how.
 type Proposer interface {
-	// Nearest returns about most chunks of the view's segments, dead ones included, whose
-	// vectors are nearest to the query's. ok is false when it does not know the view.
+	// Nearest returns at most so many chunks of the view's segments, dead ones included,
+	// whose vectors are nearest to the query's; fewer when it would take too long. ok is
+	// false when it does not know the view.
 	Nearest(ctx context.Context, view store.View, query []float32, most int) (near []store.ChunkRef, ok bool, err error)
 }
 
 // proposeFrom is the default of Options.ProposeFrom.
 const proposeFrom = 100_000
 
-// rareFilter is how many times as many chunks a proposer is asked for, at most, when a
-// filter keeps only some. One that keeps fewer is answered by looking at what it keeps.
-const rareFilter = 4
+const (
+	// rareFilter: a filter that keeps less than one chunk in so many is answered by looking at
+	// what it keeps.
+	rareFilter = 2
+	// fewLeft: proposals are too few when less than one in so many of those that were wanted
+	// is left of them.
+	fewLeft = 4
+)
 
 // nearest returns the chunks that pass and are nearest to a query: those that the proposer
 // names, where there is one and it knows enough of them, and otherwise all of them looked
@@ -32,7 +38,7 @@ func (r *run) nearest(ctx context.Context, vector *vectorQuery, total int) []uin
 		if err != nil {
 			r.warn("candidates_unavailable", "the store proposed no candidates (%v); all chunks were compared", err)
 		}
-		if chunks := r.proposed(near); ok && len(chunks) >= min(most, total)/2 {
+		if chunks := r.proposed(near); ok && len(chunks) >= min(most, total)/fewLeft {
 			return chunks
 		}
 	}
