@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
@@ -65,6 +66,9 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 	if err := r.settle(ctx, id, s, seen); err != nil {
 		return err
 	}
+	if r.shared() {
+		r.counted(ctx, id)
+	}
 	if err := r.forward(ctx, id); err != nil {
 		return err
 	}
@@ -75,6 +79,29 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 		r.opts.Log.Warn("compact", "codebase", id, "error", err)
 	}
 	return r.tidyUp(ctx)
+}
+
+// countWait bounds how long an operation waits for the last of its counts.
+const countWait = time.Second
+
+// counted waits until the events of an operation's files were heard: the store may say that
+// they are sealed before.
+func (r runner) counted(ctx context.Context, id store.CodebaseID) {
+	timer := time.NewTimer(countWait)
+	defer timer.Stop()
+	for {
+		changed := r.hub.changed(id)
+		if counts := r.ops.last(id).Counts; counts.FilesEmbedded >= counts.FilesTotal {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-changed:
+		}
+	}
 }
 
 // repair makes anew what differs from a clean rebuild of the tree.

@@ -75,9 +75,9 @@ func (h *Host) hear(ctx context.Context) error {
 func (h *Host) heard(ctx context.Context, e event.Event) {
 	switch e.Type {
 	case event.FilesChunked:
-		h.ops.Processed(e.Codebase, e.Snapshot, store.StageChunk, len(e.Processed.Files), 0, 0)
+		h.progressed(e, store.StageChunk)
 	case event.FilesEmbedded:
-		h.ops.Processed(e.Codebase, e.Snapshot, store.StageEmbed, len(e.Processed.Files), 0, 0)
+		h.progressed(e, store.StageEmbed)
 	case event.SnapshotSealed:
 		snapshot, err := h.store.Snapshot(ctx, e.Codebase, e.Snapshot)
 		if err == nil {
@@ -91,6 +91,13 @@ func (h *Host) heard(ctx context.Context, e event.Event) {
 	case event.SnapshotOpened, event.FileParked, event.FileUnparked:
 		h.hub.notify(e.Codebase)
 	}
+}
+
+// progressed counts what a stage finished, wherever it did.
+func (h *Host) progressed(e event.Event, s store.Stage) {
+	p := e.Processed
+	reused := min(max(p.Reused, 0), len(p.Files))
+	h.ops.Processed(e.Codebase, e.Snapshot, s, len(p.Files)-reused, reused, max(p.Units, 0))
 }
 
 // republishEvery is the time between looks for events that could not be published.

@@ -90,6 +90,10 @@ type Removed struct {
 // event for which the stage is finished, done or parked.
 type Processed struct {
 	Files []File `json:"files"`
+	// Reused is for how many of the files the store had the result, and Units how many
+	// chunks or vectors were made for the others: for those who report progress.
+	Reused int `json:"reused,omitempty"`
+	Units  int `json:"units,omitempty"`
 }
 
 // Parked is the body of file.parked and file.unparked.

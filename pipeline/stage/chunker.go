@@ -79,7 +79,9 @@ func (c *Chunker) Handle(ctx context.Context, d bus.Delivery) error {
 	if err := c.count(ctx, e, faults); err != nil {
 		return err
 	}
-	if err := c.follow(ctx, event.Chunked(e, files, c.Now())); err != nil {
+	next := event.Chunked(e, files, c.Now())
+	next.Processed.Reused, next.Processed.Units = len(files)-len(missing), chunks
+	if err := c.follow(ctx, next); err != nil {
 		return err
 	}
 	c.report(e, len(missing), len(files)-len(missing), chunks)

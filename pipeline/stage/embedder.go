@@ -63,7 +63,9 @@ func (m *Embedder) Handle(ctx context.Context, d bus.Delivery) error {
 	if err := m.count(ctx, e, faults); err != nil {
 		return err
 	}
-	if err := m.follow(ctx, event.Embedded(e, e.Processed.Files, m.Now())); err != nil {
+	next := event.Embedded(e, e.Processed.Files, m.Now())
+	next.Processed.Reused, next.Processed.Units = len(e.Processed.Files)-len(jobs), made
+	if err := m.follow(ctx, next); err != nil {
 		return err
 	}
 	m.report(e, len(jobs), len(e.Processed.Files)-len(jobs), made)
