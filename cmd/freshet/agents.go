@@ -28,7 +28,7 @@ const drain = 500 * time.Millisecond
 func (a agents) session(s cli.Service) *host.Session {
 	o := host.Options{
 		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: drain, Watch: true,
-		Cluster: a.cluster, Provider: a.services.embed, Log: s.Log,
+		Cluster: a.cluster, Provider: a.services.embed, Reranking: a.services.rerank, Log: s.Log,
 	}
 	if s.Idle {
 		o.Roles = []pipeline.Role{}

@@ -44,13 +44,13 @@ func run() int {
 		ServeChild: chunk.ServeChild,
 		Connect: func(ctx context.Context, home string, log *slog.Logger) (cli.Session, error) {
 			return host.Connect(ctx, host.Options{
-				Home: home, Version: build.Version, ChunkCommand: children, Cluster: shared, Provider: chosen.embed, Log: log,
+				Home: home, Version: build.Version, ChunkCommand: children, Cluster: shared, Provider: chosen.embed, Reranking: chosen.rerank, Log: log,
 			})
 		},
 		Agents:  agents{children: children, cluster: shared, services: chosen},
 		Workers: workers{cluster: shared, children: children, services: chosen}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
-			return host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared}, dir)
+			return append(host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared}, dir), chosen.examine()...)
 		},
 		Evaluate:   evaluator{children: children}.run,
 		Executable: self, UserHome: os.Getenv("HOME"),

@@ -47,6 +47,9 @@ type Options struct {
 	// Provider opens the embedding provider; nil means the built-in model. It is called by
 	// the process that becomes the host.
 	Provider func(ctx context.Context, home string) (embedding.Querier, error)
+	// Reranking opens the reranker; nil means that there is none. It is called by the process
+	// that becomes the host.
+	Reranking func() (search.Reranking, error)
 	// OpenStore is that of cluster.Options.
 	OpenStore func(ctx context.Context) (store.Store, error)
 	Now       func() time.Time // nil means time.Now
@@ -153,7 +156,13 @@ func (h *Host) open(ctx context.Context) error {
 	if h.pool, err = chunk.NewPool(chunk.Options{Command: h.opts.ChunkCommand, Log: h.opts.Log}); err != nil {
 		return err
 	}
-	h.engine = search.New(h.store, h.provider, search.Options{Proposer: h.candidates, ProposeFrom: h.opts.proposeFrom})
+	var reranking search.Reranking
+	if h.opts.Reranking != nil {
+		if reranking, err = h.opts.Reranking(); err != nil {
+			return err
+		}
+	}
+	h.engine = search.New(h.store, h.provider, search.Options{Proposer: h.candidates, ProposeFrom: h.opts.proposeFrom, Reranking: reranking})
 	h.pipeline = pipeline.New(h.parts())
 	h.standing = meter.NewStanding(h.bus, h.store, h.pipeline.Consumers(), h.opts.Now, h.opts.Log)
 	h.backend = h.newBackend()
