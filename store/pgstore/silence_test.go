@@ -27,8 +27,10 @@ func TestReadOfSilentServer(t *testing.T) {
 	server.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), defaultStatementTimeout-10*time.Second)
 	defer cancel()
-	if _, err := s.Codebases(ctx); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("read of a stopped server: %v, want %v", err, store.ErrUnavailable)
+	for _, connection := range []string{"old", "new"} {
+		if _, err := s.Codebases(ctx); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("read of a stopped server on the %s connection: %v, want %v", connection, err, store.ErrUnavailable)
+		}
 	}
 	server.Continue()
 	if _, err := s.Codebases(t.Context()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/freshet/freshet/migrations"
 	"github.com/freshet/freshet/store"
@@ -112,14 +113,14 @@ func (s *Store) bounded(ctx context.Context, m mode, fn func(c *session) error) 
 	defer cancel()
 	err := s.attempt(within, m, fn)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("no answer in time: %w: %w", store.ErrUnavailable, err)
+		return fmt.Errorf("no answer in time: %w: %v", store.ErrUnavailable, err) //nolint:errorlint // it is of within, not of ctx
 	}
 	return err
 }
 
 // attempt runs one transaction.
 func (s *Store) attempt(ctx context.Context, m mode, fn func(c *session) error) (err error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.acquire(ctx, m)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -157,10 +158,29 @@ func (s *Store) attempt(ctx context.Context, m mode, fn func(c *session) error) 
 	return nil
 }
 
-// silence is how long a server may take to begin a transaction that waits for no lock. One
-// that takes longer is stopped or out of reach without a word, and who reads is told so
-// before they give up by themselves.
-const silence = 5 * time.Second
+// silence is how long a server may take to begin a transaction that waits for no lock, and
+// connecting how long a connection for it is waited for. A server that takes longer is
+// stopped or out of reach without a word, and who reads is told so before they give up by
+// themselves.
+const (
+	silence    = 5 * time.Second
+	connecting = 8 * time.Second
+)
+
+// acquire takes a connection from the pool, for a transaction without locks within the time
+// that it may take.
+func (s *Store) acquire(ctx context.Context, m mode) (*pgxpool.Conn, error) {
+	if m.lock != "" {
+		return s.pool.Acquire(ctx)
+	}
+	soon, cancel := context.WithTimeout(ctx, connecting)
+	defer cancel()
+	conn, err := s.pool.Acquire(soon)
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("no connection in %s: %w: %v", connecting, store.ErrUnavailable, err) //nolint:errorlint // it is of soon, not of ctx
+	}
+	return conn, err
+}
 
 // beginSoon is begin within the time that it may take.
 func (c *session) beginSoon(ctx context.Context, m mode, known int64) error {
@@ -171,7 +191,7 @@ func (c *session) beginSoon(ctx context.Context, m mode, known int64) error {
 	defer cancel()
 	err := c.begin(soon, m, known)
 	if err != nil && soon.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("no answer in %s: %w: %w", silence, store.ErrUnavailable, err)
+		return fmt.Errorf("no answer in %s: %w: %v", silence, store.ErrUnavailable, err) //nolint:errorlint // it is of soon, not of ctx
 	}
 	return err
 }
