@@ -30,6 +30,7 @@ type operation struct {
 	codebase store.CodebaseID
 	report   tool.Operation
 	snapshot uint64
+	made     int // files of the snapshot that were embedded and not found in the store
 	cancel   context.CancelFunc
 	fatal    error // why a worker gave the operation up
 	done     chan struct{}
@@ -163,7 +164,7 @@ func (o *operations) Scanned(id store.CodebaseID, summary scan.Summary, changed 
 // Opened takes note of the work of a snapshot.
 func (o *operations) Opened(snapshot store.Snapshot, files int) {
 	o.update(snapshot.Codebase, func(op *operation) {
-		op.snapshot = snapshot.Number
+		op.snapshot, op.made = snapshot.Number, 0
 		op.report.Counts.FilesTotal = files
 		op.report.Counts.FilesChunked, op.report.Counts.FilesEmbedded = 0, 0
 		op.report.Phase = tool.PhaseChunking
@@ -186,7 +187,7 @@ func (o *operations) resumed(snapshot store.Snapshot, pending []store.PendingFil
 		if op.snapshot == snapshot.Number {
 			return
 		}
-		op.snapshot = snapshot.Number
+		op.snapshot, op.made = snapshot.Number, 0
 		c := &op.report.Counts
 		c.FilesTotal = max(total, len(pending))
 		c.FilesChunked, c.FilesEmbedded = c.FilesTotal-toChunk, c.FilesTotal-len(pending)
@@ -208,7 +209,9 @@ func (o *operations) Processed(id store.CodebaseID, snapshot uint64, stage store
 		case store.StageEmbed:
 			c.FilesEmbedded = min(c.FilesEmbedded+done+reused, c.FilesTotal)
 			c.Embedded += units
-			c.Reused += reused
+			// Work that was given out twice is found in the store the second time.
+			op.made += done
+			c.Reused = max(min(c.Reused+reused, c.FilesTotal-op.made), 0)
 		}
 		switch {
 		case c.FilesEmbedded == c.FilesTotal:
