@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
 	merklesync "github.com/freshet/freshet/sync"
@@ -72,6 +73,8 @@ func (c checker) catchUp(ctx context.Context, id store.CodebaseID, seen merklesy
 	state := search.Current
 	timer := time.NewTimer(max(o.MaxWait, 0))
 	defer timer.Stop()
+	patience := time.NewTimer(o.MaxWait / 2)
+	defer patience.Stop()
 	for {
 		changed := c.hub.changed(id)
 		served, err := c.served(ctx, id)
@@ -92,12 +95,25 @@ func (c checker) catchUp(ctx context.Context, id store.CodebaseID, seen merklesy
 		c.pipeline.Sealer.Want(id)
 		select {
 		case <-changed:
+		case <-patience.C:
+			if err := c.sealWords(ctx, id); err != nil {
+				return "", err
+			}
 		case <-timer.C:
 			return search.Behind, nil
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
+}
+
+// sealWords makes changes searchable by their words while an embedding provider over a
+// network keeps a reader waiting. Where others seal too, it is theirs to do.
+func (h *Host) sealWords(ctx context.Context, id store.CodebaseID) error {
+	if _, local := h.provider.(embedding.PathEmbedder); local || h.shared() {
+		return nil
+	}
+	return h.pipeline.Sealer.SealWords(ctx, id)
 }
 
 // rolledBack reports whether an older snapshot is served although the newest is sealed.

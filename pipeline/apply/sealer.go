@@ -221,6 +221,39 @@ func (s *Sealer) sealText(ctx context.Context, snapshot store.Snapshot, remainin
 	return s.sealAt(ctx, snapshot, store.LevelText)
 }
 
+// SealWords seals the newest snapshot of a codebase at LevelText if all that it lacks are
+// vectors: for a reader whose patience is half over while the embedding provider is slow or
+// away. It does nothing where that is not so, and must not be called where another process
+// seals.
+func (s *Sealer) SealWords(ctx context.Context, id store.CodebaseID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	codebase, err := s.store.Codebase(ctx, id)
+	if err != nil {
+		return fmt.Errorf("seal words of %s: %w", id, err)
+	}
+	snapshot, err := s.awaiting(ctx, id, codebase.Latest)
+	if errors.Is(err, bus.ErrObsolete) {
+		return nil
+	}
+	if err != nil || snapshot.Level >= store.LevelText || !s.worthText(ctx, snapshot) {
+		return err
+	}
+	pending, err := s.store.Pending(ctx, id, snapshot.Number, s.opts.Recipe)
+	if err != nil {
+		return fmt.Errorf("seal words of %s: %w", id, err)
+	}
+	for _, p := range pending {
+		if p.Stage != store.StageEmbed {
+			return nil
+		}
+	}
+	if len(pending) == 0 {
+		return nil // it is about to be sealed full
+	}
+	return s.sealAt(ctx, snapshot, store.LevelText)
+}
+
 // worthText reports whether serving the words of a snapshot early is better than serving
 // the snapshot that is current: not while a full one of another recipe is still served.
 func (s *Sealer) worthText(ctx context.Context, snapshot store.Snapshot) bool {
