@@ -118,6 +118,9 @@ func (s *Sealer) Consumer() bus.Consumer {
 // nothing is left.
 func (s *Sealer) Handle(ctx context.Context, d bus.Delivery) error {
 	e, err := event.Decode(d.Data)
+	if errors.Is(err, event.ErrNewerVersion) || errors.Is(err, event.ErrUnknownType) {
+		return s.reconsider(ctx, d)
+	}
 	if err != nil {
 		return &bus.Drop{Err: fmt.Errorf("decode message %d: %w", d.Sequence, err)}
 	}
@@ -130,6 +133,20 @@ func (s *Sealer) Handle(ctx context.Context, d bus.Delivery) error {
 		return s.advance(ctx, e.Codebase, e.Snapshot, []event.File{{Path: e.Parked.Path, Content: e.Parked.Content}})
 	}
 	return nil
+}
+
+// reconsider takes an event of a newer version for a hint that something is done: what, the
+// store knows.
+func (s *Sealer) reconsider(ctx context.Context, d bus.Delivery) error {
+	id, fingerprint := event.AddressOf(d.Data)
+	if id != d.Codebase || (fingerprint != "" && fingerprint != s.fingerprint) {
+		return bus.ErrObsolete
+	}
+	err := s.Advance(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return bus.ErrObsolete
+	}
+	return err
 }
 
 // Advance seals the snapshot that awaits sealing if nothing is left of its work. It is

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/freshet/freshet/store"
 )
 
 // maxDepth bounds how deep a message nests; what is written today nests 5 deep.
@@ -21,6 +23,20 @@ func Decode(data []byte) (Event, error) {
 		return Event{}, fmt.Errorf("decode event: %w", err)
 	}
 	return e, nil
+}
+
+// AddressOf reads from a message that Decode refused with ErrNewerVersion or ErrUnknownType
+// whose it is: no version changes these two. Both are unchecked, and empty when they cannot
+// be read.
+func AddressOf(data []byte) (store.CodebaseID, store.Fingerprint) {
+	var address struct {
+		Codebase    store.CodebaseID  `json:"codebase"`
+		Fingerprint store.Fingerprint `json:"fingerprint"`
+	}
+	if err := json.Unmarshal(data, &address); err != nil {
+		return "", ""
+	}
+	return address.Codebase, address.Fingerprint
 }
 
 func decode(data []byte) (Event, error) {

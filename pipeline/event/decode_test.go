@@ -93,6 +93,25 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// TestAddressOfNewer: what nobody here knows still says whose it is.
+func TestAddressOfNewer(t *testing.T) {
+	t.Parallel()
+	want := samples()[7]
+	sealed := encoded(t, want)
+	for _, c := range []struct{ name, from, to string }{
+		{"newer version", `"version":1`, `"version":2`},
+		{"unknown type", "snapshot.sealed", "snapshot.melted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			codebase, fingerprint := AddressOf([]byte(strings.Replace(sealed, c.from, c.to, 1)))
+			if codebase != want.Codebase || fingerprint != want.Fingerprint {
+				t.Errorf("codebase %s and fingerprint %s, want %s and %s", codebase, fingerprint, want.Codebase, want.Fingerprint)
+			}
+		})
+	}
+}
+
 func TestDecodeToleratesFieldsAddedLater(t *testing.T) {
 	t.Parallel()
 	for _, e := range samples() {

@@ -65,11 +65,31 @@ func newCore(deps Deps, s store.Stage) core {
 // wrongRecipeDelay is how long an event of another recipe waits for a worker that has it.
 const wrongRecipeDelay = 5 * time.Second
 
+// newerDelay is how long an event of a newer version waits for a worker that knows it.
+const newerDelay = time.Second
+
+// decode decodes a delivery. Where others share the work, those of a newer version are
+// left to them: they may be of the same recipe, and take from the same consumer.
+func (c *core) decode(d bus.Delivery) (event.Event, error) {
+	e, err := event.Decode(d.Data)
+	if err == nil {
+		return e, nil
+	}
+	newer := errors.Is(err, event.ErrNewerVersion) || errors.Is(err, event.ErrUnknownType)
+	if !c.Shared || !newer {
+		return e, &bus.Drop{Err: fmt.Errorf("decode message %d: %w", d.Sequence, err)}
+	}
+	if _, fingerprint := event.AddressOf(d.Data); fingerprint != "" && fingerprint != c.fingerprint {
+		return e, bus.ErrObsolete
+	}
+	return e, &bus.Retry{After: newerDelay, Err: fmt.Errorf("leave message %d: %w", d.Sequence, err)}
+}
+
 // admit decodes a delivery and decides whether it is this worker's to process.
 func (c *core) admit(ctx context.Context, d bus.Delivery) (event.Event, error) {
-	e, err := event.Decode(d.Data)
+	e, err := c.decode(d)
 	if err != nil {
-		return e, &bus.Drop{Err: fmt.Errorf("decode message %d: %w", d.Sequence, err)}
+		return e, err
 	}
 	codebase, err := c.Store.Codebase(ctx, e.Codebase)
 	if errors.Is(err, store.ErrNotFound) {

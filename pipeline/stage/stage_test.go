@@ -54,6 +54,39 @@ func TestAbandonedSnapshotIsObsolete(t *testing.T) {
 	}
 }
 
+// Where workers of several versions share the work, an event of a newer version is left to
+// those who know it; alone it is a dead letter.
+func TestNewerEventIsLeft(t *testing.T) {
+	t.Parallel()
+	var own store.Recipe
+	other := store.Recipe{Chunker: "another"}
+	message := func(of store.Fingerprint, version int, kind string) bus.Delivery {
+		data := fmt.Sprintf(`{"version":%d,"type":%q,"codebase":"ca","fingerprint":%q,"shape":["another"]}`, version, kind, of)
+		return bus.Delivery{Stored: bus.Stored{Message: bus.Message{Codebase: "ca", Data: []byte(data)}}}
+	}
+	for _, c := range []struct {
+		name     string
+		shared   bool
+		delivery bus.Delivery
+		want     bus.Fate
+	}{
+		{"newer version", true, message(own.Fingerprint(), 2, "files.changed"), bus.Redeliver},
+		{"newer type", true, message(own.Fingerprint(), 1, "files.painted"), bus.Redeliver},
+		{"newer version of another recipe", true, message(other.Fingerprint(), 2, "files.changed"), bus.Acknowledge},
+		{"malformed", true, message(own.Fingerprint(), 0, "files.changed"), bus.Bury},
+		{"newer version, alone", false, message(own.Fingerprint(), 2, "files.changed"), bus.Bury},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			core := newCore(Deps{Recipe: own, Shared: c.shared}, store.StageChunk)
+			_, err := core.admit(t.Context(), c.delivery)
+			if fate, _ := bus.FateOf(err, 1); fate != c.want {
+				t.Errorf("%v: fate %d, want %d", err, fate, c.want)
+			}
+		})
+	}
+}
+
 // slowCutter counts the cuts of each content, and takes its time for each.
 type slowCutter struct {
 	mu   sync.Mutex
