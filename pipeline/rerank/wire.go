@@ -43,18 +43,32 @@ type tongue struct {
 
 // tongues are the ways to ask a service, the likeliest first. Compatible servers differ in
 // the path and in the name of the texts, and refuse what they do not know, so that the first
-// call finds out. An address that ends in rerank is taken as it is.
+// call finds out. An address that ends in the version, or in rerank, has that much of the
+// path already.
 func tongues(k Kind, address string) []tongue {
 	switch k {
 	case Voyage:
-		return []tongue{{"/v1/rerank", askVoyage}}
+		return []tongue{{path(address, "/v1"), askVoyage}}
 	case Cohere:
-		return []tongue{{"/v2/rerank", askCohere}}
+		return []tongue{{path(address, "/v2"), askCohere}}
 	}
-	if path := strings.TrimSuffix(address, "/"); strings.HasSuffix(path, "/rerank") || strings.HasSuffix(path, "/reranking") {
-		return []tongue{{"", askDocuments}, {"", askTexts}}
+	likeliest := path(address, "/v1")
+	if likeliest == "/v1/rerank" {
+		return []tongue{{likeliest, askDocuments}, {"/rerank", askDocuments}, {"/rerank", askTexts}}
 	}
-	return []tongue{{"/v1/rerank", askDocuments}, {"/rerank", askDocuments}, {"/rerank", askTexts}}
+	return []tongue{{likeliest, askDocuments}, {likeliest, askTexts}}
+}
+
+// path is what an address lacks.
+func path(address, version string) string {
+	address = strings.TrimSuffix(address, "/")
+	switch {
+	case strings.HasSuffix(address, "/rerank"), strings.HasSuffix(address, "/reranking"):
+		return ""
+	case strings.HasSuffix(address, version):
+		return "/rerank"
+	}
+	return version + "/rerank"
 }
 
 func askVoyage(model, query string, documents []string) any {
