@@ -3,8 +3,11 @@ package search_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -12,17 +15,24 @@ import (
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// generated is a view of 65,000 chunks in five segments, with words as unevenly spread as
+// perFile is how many chunks a generated file has.
+const perFile = 5
+
+// generated is a view of 65,000 chunks.
+var generated = sync.OnceValues(func() (*memory, store.View) { return generate(65_000) })
+
+// generate makes a view of some chunks in five segments, with words as unevenly spread as
 // in source code and vectors of dimension 256.
-var generated = sync.OnceValues(func() (*memory, store.View) {
-	const dimension, files, chunks = 256, 13_000, 5
+func generate(chunks int) (*memory, store.View) {
+	const dimension = 256
+	files := chunks / perFile
 	random := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(random, 1.1, 20, 60_000)
 	m, view := newMemory(), store.View{}
 	var part []segment.File
 	for i := range files {
 		var texts []string
-		for range chunks {
+		for range perFile {
 			text := fmt.Sprintf("def name%d\n", zipf.Uint64())
 			for w := range 120 {
 				text += fmt.Sprintf("w%s ", word(zipf.Uint64()))
@@ -43,7 +53,7 @@ var generated = sync.OnceValues(func() (*memory, store.View) {
 		}
 	}
 	return m, view
-})
+}
 
 func word(n uint64) string {
 	out := ""
@@ -90,6 +100,34 @@ func BenchmarkSearch(b *testing.B) {
 					b.Fatalf("%d hits, %v", r.Total, err)
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkQuery reports the times of hybrid queries of one to eight words over 20,000,
+// 65,000 and 300,000 chunks, with the freshness check left out.
+func BenchmarkQuery(b *testing.B) {
+	for _, chunks := range []int{20_000, 65_000, 300_000} {
+		b.Run(fmt.Sprint(chunks), func(b *testing.B) {
+			m, view := generate(chunks)
+			random := rand.New(rand.NewPCG(5, 6))
+			zipf := rand.NewZipf(random, 1.1, 20, 60_000)
+			e := search.New(m, embedder{vector: unit(random, 256)}, search.Options{})
+			var took []time.Duration
+			for b.Loop() {
+				var text strings.Builder
+				for range 1 + random.IntN(8) {
+					fmt.Fprintf(&text, "w%s ", word(zipf.Uint64()))
+				}
+				began := time.Now()
+				if _, err := e.Search(b.Context(), view, search.Query{Text: text.String()}); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			b.ReportMetric(took[len(took)/2].Seconds()*1e3, "p50-ms")
+			b.ReportMetric(took[len(took)*95/100].Seconds()*1e3, "p95-ms")
 		})
 	}
 }
