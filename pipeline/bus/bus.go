@@ -125,7 +125,8 @@ type ConsumerState struct {
 	Obsolete uint64
 }
 
-// DeadLetter is a message that no handler could take.
+// DeadLetter is a message that no handler could take: one for each message, whichever and
+// however many of the consumers that read it gave up. Consumer is the first that did.
 type DeadLetter struct {
 	Stored
 	// Letter is the number of the dead letter, by which it is retried or dropped.

@@ -21,6 +21,7 @@ func fateTests() []test {
 		{"Fate/WhatWaitsHoldsUpNobody", holdsUpNobody},
 		{"Fate/ObsoleteIsAcknowledgedAndCounted", obsolete},
 		{"Fate/DropMakesADeadLetter", dropMakesLetter},
+		{"Fate/TwoConsumersMakeOneDeadLetter", oneLetter},
 		{"Fate/DeadLettersAreRetriedOrDropped", lettersSettled},
 		{"Fate/DeadLettersSurviveReopening", lettersSurvive},
 	}
@@ -122,6 +123,23 @@ func (r *rig) bury(n int) {
 		return c.AckFloor == uint64(n) && c.InFlight == 0
 	})
 	r.must(stop())
+}
+
+func oneLetter(t *testing.T, s suite) {
+	r := s.start(t)
+	r.bury(2)
+	stop := r.consume(worker("v", 1), func(_ context.Context, d bus.Delivery) error {
+		return &bus.Drop{Err: fmt.Errorf("message %d is beyond help too", d.Sequence)}
+	})
+	r.until("all to be buried again", func(s bus.State) bool {
+		c := s.Consumers["v"]
+		return c.AckFloor == 2 && c.InFlight == 0
+	})
+	r.must(stop())
+	letters := r.letters()
+	if len(letters) != 2 || letters[0].Consumer != "w" || letters[0].Sequence != 1 || letters[1].Sequence != 2 {
+		t.Errorf("dead letters: %+v", letters)
+	}
 }
 
 func (r *rig) letters() []bus.DeadLetter {

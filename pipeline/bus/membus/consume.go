@@ -113,10 +113,7 @@ func (b *Bus) settle(ctx context.Context, name string, durable *consumer, p *pen
 	}
 	switch fate {
 	case bus.Bury:
-		b.lastLetter++
-		b.letters = append(b.letters, bus.DeadLetter{
-			Stored: p.stored, Letter: b.lastLetter, Consumer: name, Reason: err.Error(),
-		})
+		b.bury(bus.DeadLetter{Stored: p.stored, Consumer: name, Reason: err.Error()})
 		delete(durable.pending, p.stored.Sequence)
 	case bus.Redeliver:
 		p.due = time.Now().Add(delay)
@@ -127,6 +124,17 @@ func (b *Bus) settle(ctx context.Context, name string, durable *consumer, p *pen
 		delete(durable.pending, p.stored.Sequence)
 	}
 	b.wake()
+}
+
+// bury keeps a dead letter, unless another consumer buried the message. The caller holds mu.
+func (b *Bus) bury(l bus.DeadLetter) {
+	same := func(other bus.DeadLetter) bool { return other.Sequence == l.Sequence && other.ID == l.ID }
+	if slices.ContainsFunc(b.letters, same) {
+		return
+	}
+	b.lastLetter++
+	l.Letter = b.lastLetter
+	b.letters = append(b.letters, l)
 }
 
 // DeadLetters implements bus.Bus.
