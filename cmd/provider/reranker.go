@@ -85,7 +85,8 @@ func names[T ~string](all []T) string {
 }
 
 func (r Reranker) provider() (*rerank.Provider, error) {
-	return rerank.New(rerank.Options{Kind: r.Kind, URL: r.URL, Model: r.Model, Key: r.Key})
+	// The search keeps the deadline; this ends what it would leave behind.
+	return rerank.New(rerank.Options{Kind: r.Kind, URL: r.URL, Model: r.Model, Key: r.Key, Timeout: r.Deadline + time.Second})
 }
 
 // Open returns what a search engine takes; the zero value when there is no reranker, or it

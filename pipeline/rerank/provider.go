@@ -59,7 +59,7 @@ type Options struct {
 	// Model is sent along, "" means that of the kind.
 	Model string
 	Key   string
-	// Timeout bounds a call, 0 means ten seconds. The caller's context may end it earlier.
+	// Timeout bounds a call, 0 means ten seconds. The caller's context is to end it earlier.
 	Timeout time.Duration
 	Now     func() time.Time // nil means time.Now
 }

@@ -171,8 +171,8 @@ func (r *run) orderKey(top []joined, ranked []candidate) orderKey {
 func reorder(top, rest []joined, scores []float64) {
 	before := make([]float64, len(top))
 	for i := range top {
-		before[i] = top[i].score
-		top[i].rerank, top[i].rank = &scores[i], i+1
+		score := scores[i] // what is kept stays ours
+		before[i], top[i].rerank, top[i].rank = top[i].score, &score, i+1
 	}
 	slices.SortStableFunc(top, func(a, b joined) int { return cmp.Compare(*b.rerank, *a.rerank) })
 	below := math.Inf(-1)
