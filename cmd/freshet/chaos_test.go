@@ -52,7 +52,7 @@ func (f *fleet) victims() []victim {
 func TestChaos(t *testing.T) {
 	t.Logf("seed %d", *chaosSeed)
 	random := rand.New(rand.NewPCG(*chaosSeed, 5))
-	f := newFleet(t, nil)
+	f := newFleet(t, direct())
 	e := &editor{tree: f.tree, random: rand.New(rand.NewPCG(*chaosSeed, 6))}
 	for range 2 * places {
 		if err := e.edit(); err != nil {

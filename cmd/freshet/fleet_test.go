@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store/pgstore/pgtest"
@@ -27,16 +30,19 @@ type fleet struct {
 	env      []string // of whoever joins, but for place and data directory
 }
 
-// links lead to the servers of a fleet: through whatever stands in front of them.
-type links struct{ nats, database func(address string) string }
+// links tell what stands in front of a server of a fleet, by the server's address.
+type links struct {
+	nats, database func(server string) (address string)
+}
 
-// newFleet starts a fleet. links may be nil.
-func newFleet(t *testing.T, l *links) *fleet {
+// direct leads to the servers themselves.
+func direct() links {
+	same := func(server string) string { return server }
+	return links{nats: same, database: same}
+}
+
+func newFleet(t *testing.T, l links) *fleet {
 	t.Helper()
-	if l == nil {
-		through := func(address string) string { return address }
-		l = &links{nats: through, database: through}
-	}
 	f := &fleet{t: t, dir: t.TempDir(), stub: newStub(t), postgres: pgtest.StartPrivate(t)}
 	f.tree = filepath.Join(f.dir, "tree")
 	if err := os.Mkdir(f.tree, 0o755); err != nil {
@@ -56,7 +62,7 @@ func newFleet(t *testing.T, l *links) *fleet {
 	return f
 }
 
-func (f *fleet) natsServers(l *links) (urls []string) {
+func (f *fleet) natsServers(l links) (urls []string) {
 	ports := freePorts(f.t, 6)
 	var routes []string
 	for i := range 3 {
@@ -64,12 +70,13 @@ func (f *fleet) natsServers(l *links) (urls []string) {
 	}
 	for i := range 3 {
 		name := fmt.Sprintf("nats%d", i+1)
+		address := l.nats(fmt.Sprintf("127.0.0.1:%d", ports[i]))
 		args := append([]string{
-			"nats", "--name", name, "--dir", filepath.Join(f.dir, name), "--port", fmt.Sprint(ports[i]),
+			"nats", "--advertise", address, "--name", name, "--dir", filepath.Join(f.dir, name), "--port", fmt.Sprint(ports[i]),
 			"--cluster", "fleet", "--cluster-port", fmt.Sprint(ports[3+i]),
 		}, routes...)
 		f.nats = append(f.nats, newProcess(f.t, f.dir, name, []string{asFreshet + "=1"}, args...))
-		urls = append(urls, "nats://"+l.nats(fmt.Sprintf("127.0.0.1:%d", ports[i])))
+		urls = append(urls, "nats://"+address)
 	}
 	return urls
 }
@@ -121,12 +128,24 @@ func (m member) environment() []string {
 // try calls a verb and returns its envelope, whatever it says.
 func (m member) try(args ...string) *tool.Envelope {
 	m.fleet.t.Helper()
-	out := m.output(append(args, "--json")...)
+	envelope, err := m.call(args...)
+	if err != nil {
+		m.fleet.t.Fatal(err)
+	}
+	return envelope
+}
+
+// call is try for other goroutines than that of the test.
+func (m member) call(args ...string) (*tool.Envelope, error) {
+	out, err := m.print(append(args, "--json")...)
+	if err != nil {
+		return nil, err
+	}
 	var envelope tool.Envelope
 	if err := json.Unmarshal([]byte(out), &envelope); err != nil {
-		m.fleet.t.Fatalf("freshet %s: %v in %q", strings.Join(args, " "), err, out)
+		return nil, fmt.Errorf("freshet %s: %w in %q", strings.Join(args, " "), err, out)
 	}
-	return &envelope
+	return &envelope, nil
 }
 
 // must calls a verb that has to succeed.
@@ -139,18 +158,26 @@ func (m member) must(args ...string) *tool.Envelope {
 	return envelope
 }
 
-func (m member) output(args ...string) string {
-	m.fleet.t.Helper()
-	p := program{t: m.fleet.t, home: m.home, dir: m.fleet.tree}
-	cmd := p.command(args...)
-	cmd.Env = append(os.Environ(), m.environment()...)
+// callWait bounds a call, however the fleet is.
+const callWait = 90 * time.Second
+
+// print calls a verb and returns what it prints, whatever it says.
+func (m member) print(args ...string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(m.fleet.t.Context(), callWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Dir, cmd.Env = m.fleet.tree, append(os.Environ(), m.environment()...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil && len(out) == 0 {
-		m.fleet.t.Fatalf("freshet %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	if err != nil && (len(out) == 0 || ctx.Err() != nil) {
+		return "", fmt.Errorf("freshet %s: %w\n%s", strings.Join(args, " "), err, stderr.String())
 	}
-	return string(out)
+	return string(out), nil
 }
 
 // settle waits until the tree is indexed and fails the test unless the index is that of a
@@ -159,11 +186,16 @@ func (m member) output(args ...string) string {
 func (f *fleet) settle(what string) {
 	f.t.Helper()
 	f.seeing().must("index")
-	lines := strings.Split(strings.TrimSpace(f.seeing().output("export", "--canonical")), "\n")
+	exported, err := f.seeing().print("export", "--canonical")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(exported), "\n")
 	clean := program{t: f.t, home: filepath.Join(f.t.TempDir(), "clean"), dir: f.tree}
 	clean.run(nil, "index")
 	if got, want := lines[len(lines)-1], exportDigest(clean); got != want {
-		f.t.Errorf("%s: %s, a clean build has %s: %s", what, got, want, f.seeing().output("verify", "--json"))
+		verified := f.seeing().try("verify")
+		f.t.Errorf("%s: %s, a clean build has %s: %v %+v", what, got, want, verified.Error, verified.Verification)
 	}
 	status := f.seeing().must("status")
 	for _, c := range *status.Codebases {

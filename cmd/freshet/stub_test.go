@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/freshet/freshet/cmd/worker"
 	"github.com/freshet/freshet/pipeline/embedding"
@@ -29,8 +30,8 @@ const (
 )
 
 // stub is an embedding provider behind the wire format of OpenAI's embeddings. It answers
-// with the vectors of the built-in model and counts what it is asked for, whoever asks and
-// whatever becomes of the answer.
+// with the vectors of the built-in model after the time that a service takes, and counts
+// what it is asked for, whoever asks and whatever becomes of the answer.
 type stub struct {
 	server *httptest.Server
 	model  *builtin.Provider
@@ -39,6 +40,9 @@ type stub struct {
 	texts    int
 	distinct map[string]bool
 }
+
+// stubTakes is how long a stub takes to answer a request.
+const stubTakes = 50 * time.Millisecond
 
 type embeddingRequest struct {
 	Model string   `json:"model"`
@@ -75,6 +79,12 @@ func (s *stub) embed(w http.ResponseWriter, r *http.Request) {
 		s.distinct[text] = true
 	}
 	s.mu.Unlock()
+	timer := time.NewTimer(stubTakes)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.Context().Done():
+	}
 	vectors, err := s.model.Embed(r.Context(), embedding.Document, request.Input)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
