@@ -25,6 +25,9 @@ func ApplyLease(fp Fingerprint) string { return "apply/" + string(fp) }
 // collects what nothing reaches.
 const KeepLease = "keep"
 
+// PurgeLease is the name of the lease under which one process of a tenant purges the log.
+const PurgeLease = "purge"
+
 type fenceKey struct{}
 
 // WithFence returns a context whose writes count only for the holder of a lease: every

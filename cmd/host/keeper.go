@@ -25,7 +25,8 @@ const (
 	keepDays      = 7
 )
 
-// Collect removes what the retention does not keep.
+// Collect removes what the retention does not keep, and from the log what is left of
+// codebases that were cleared.
 func (k keeper) Collect(ctx context.Context, dryRun bool) (store.Collected, error) {
 	collected, err := k.store.Collect(ctx, store.Retention{
 		Keep: keepSnapshots, Since: k.opts.Now().Add(-keepDays * 24 * time.Hour), DryRun: dryRun,
@@ -33,7 +34,10 @@ func (k keeper) Collect(ctx context.Context, dryRun bool) (store.Collected, erro
 	if err != nil {
 		return collected, fmt.Errorf("collect: %w", err)
 	}
-	return collected, nil
+	if dryRun {
+		return collected, nil
+	}
+	return collected, k.purgeStrays(ctx)
 }
 
 // DeadLetters lists the messages that no worker could take.
@@ -214,5 +218,5 @@ func (h *Host) purgeBehind(ctx context.Context, id store.CodebaseID, oldest uint
 	if !errors.Is(err, errFound) {
 		return err
 	}
-	return h.bus.Purge(ctx, id, below)
+	return h.purge(ctx, id, below)
 }

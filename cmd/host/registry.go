@@ -77,7 +77,10 @@ func (r registry) Clear(ctx context.Context, id store.CodebaseID) error {
 	if err := r.store.Clear(ctx, id); err != nil {
 		return fmt.Errorf("clear %s: %w", id, err)
 	}
-	if err := r.bus.Purge(ctx, id, 0); err != nil {
+	if err := r.pipeline.Outbox.Flush(ctx); err != nil { // what was committed of it is not to come later
+		return fmt.Errorf("publish what is left of %s: %w", id, err)
+	}
+	if err := r.purge(ctx, id, 0); err != nil {
 		return fmt.Errorf("purge events of %s: %w", id, err)
 	}
 	if err := r.dropLetters(ctx, id); err != nil {

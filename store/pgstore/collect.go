@@ -184,6 +184,7 @@ func (g *collection) sweep(ctx context.Context) error {
 		{nil, "0::bigint", "dead AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
 		{nil, "0::bigint", "nearest AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
 		{nil, "0::bigint", "nearest_segments AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
+		{nil, "0::bigint", "leases AS x WHERE tenant = $1 AND name LIKE 'sync/%' AND NOT EXISTS (SELECT FROM codebases AS y WHERE y.tenant = $1 AND 'sync/' || y.id = x.name)", nil},
 		{nil, "0::bigint", "recipes AS x WHERE tenant = $1 AND fingerprint <> ALL($2)", []any{recipes}},
 	} {
 		n, size, err := g.remove(ctx, step.statement, step.size, step.args)

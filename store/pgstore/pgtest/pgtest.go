@@ -92,3 +92,37 @@ func run(ctx context.Context, database, statement string) (err error) {
 	_, err = conn.Exec(ctx, statement)
 	return errors.Join(err, conn.Close(ctx))
 }
+
+// Mentions counts, by table, the rows of a database that hold a text in any column, as
+// text or as bytes, and the rows in all. It looks as the role of the URL.
+func Mentions(t testing.TB, database, text string) (mentions, rows map[string]int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	found, err := conn.Query(t.Context(), `SELECT relname::text FROM pg_class
+		WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	mentions, rows = map[string]int{}, map[string]int{}
+	for _, table := range tables {
+		var n, all int
+		err := conn.QueryRow(t.Context(), "SELECT count(*) FILTER (WHERE x::text LIKE '%' || $1::text || '%' OR x::text LIKE '%' || encode(convert_to($1::text, 'UTF8'), 'hex') || '%'), count(*) FROM "+
+			pgx.Identifier{table}.Sanitize()+" AS x", text).Scan(&n, &all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[table] = all
+		if n > 0 {
+			mentions[table] = n
+		}
+	}
+	return mentions, rows
+}
