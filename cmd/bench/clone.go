@@ -17,27 +17,18 @@ import (
 
 // measureClone times how long a new clone on another host takes until its first answer,
 // against the first index of the same tree: both from the registration to the answer of a
-// strict search. It needs a database, in FRESHET_DATABASE_URL or FRESHET_TEST_DATABASE_URL;
-// without FRESHET_NATS_URL it runs a server of its own, which syncs every write.
+// strict search.
 func measureClone(ctx context.Context, s settings) (err error) {
 	work, err := os.MkdirTemp("", "freshet-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	shared := cluster.FromEnvironment(os.Getenv, "bench")
-	if shared.Database == "" {
-		shared.Database = os.Getenv("FRESHET_TEST_DATABASE_URL")
+	shared, stop, err := openCluster(work)
+	if err != nil {
+		return err
 	}
-	if shared.NATS == "" {
-		server, err := natsserver.Start(natsserver.Options{Name: "bench", Dir: filepath.Join(work, "nats")})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, server.Close()) }()
-		shared.NATS = server.URL()
-	}
-	shared.Tenant = fmt.Sprintf("bench%d", time.Now().UnixNano())
+	defer func() { err = errors.Join(err, stop()) }()
 	files, bytes, err := treeSize(s.repo)
 	if err != nil {
 		return err
@@ -52,6 +43,26 @@ func measureClone(ctx context.Context, s settings) (err error) {
 	s.printf("first answer: first index %.2f s, clone on another host %.2f s, ratio %.1f\n",
 		took[0].Seconds(), took[1].Seconds(), took[0].Seconds()/took[1].Seconds())
 	return nil
+}
+
+// openCluster names a log and a store that are shared, under a tenant of its own. The
+// database is that of FRESHET_DATABASE_URL or FRESHET_TEST_DATABASE_URL; without
+// FRESHET_NATS_URL it runs a server in dir, which syncs every write, until stop is called.
+func openCluster(dir string) (shared cluster.Settings, stop func() error, err error) {
+	shared = cluster.FromEnvironment(os.Getenv, "bench")
+	if shared.Database == "" {
+		shared.Database = os.Getenv("FRESHET_TEST_DATABASE_URL")
+	}
+	shared.Tenant = fmt.Sprintf("bench%d", time.Now().UnixNano())
+	if shared.NATS != "" {
+		return shared, func() error { return nil }, nil
+	}
+	server, err := natsserver.Start(natsserver.Options{Name: "bench", Dir: filepath.Join(dir, "nats")})
+	if err != nil {
+		return shared, nil, err
+	}
+	shared.NATS = server.URL()
+	return shared, server.Close, nil
 }
 
 // firstAnswer copies the tree to a place, and times its way into the index of a new host.

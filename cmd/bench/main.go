@@ -10,6 +10,7 @@
 //	go run ./cmd/bench query -repo DIR
 //	go run ./cmd/bench mcp -repo DIR
 //	.ci/postgres go run ./cmd/bench clone -repo DIR
+//	.ci/postgres go run ./cmd/bench workers -repo DIR
 package main
 
 import (
@@ -66,16 +67,16 @@ func run(args []string) error {
 func measurement(ctx context.Context, args []string) error {
 	measures := map[string]func(context.Context, settings) error{
 		"index": measureIndex, "check": measureCheck, "cookie": measureCookie, "edit": measureEdit, "query": measureQuery,
-		"mcp": measureMCP, "clone": measureClone,
+		"mcp": measureMCP, "clone": measureClone, "workers": measureWorkers,
 	}
 	if len(args) == 0 || measures[args[0]] == nil {
-		return errors.New("name a measurement: index, check, cookie, edit, query, mcp or clone")
+		return errors.New("name a measurement: index, check, cookie, edit, query, mcp, clone or workers")
 	}
 	s := settings{out: os.Stdout}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.StringVar(&s.repo, "repo", ".", "the working tree to measure on")
 	flags.StringVar(&s.rival, "rival", "", "index: the command to compare with; {repo} and {dir} are replaced")
-	flags.StringVar(&s.program, "freshet", "", "index, mcp: the freshet to measure; built when empty")
+	flags.StringVar(&s.program, "freshet", "", "index, mcp, workers: the freshet to measure; built when empty")
 	flags.IntVar(&s.pairs, "pairs", 5, "interleaved pairs of runs")
 	flags.IntVar(&s.rounds, "n", 60, "edits or queries")
 	flags.StringVar(&s.profile, "cpuprofile", "", "check, edit, query: write a CPU profile of this process, which is the host")

@@ -34,13 +34,8 @@ func openFleet(ctx context.Context, s settings) (*fleet, error) {
 		return nil, err
 	}
 	f := &fleet{settings: s, work: work}
-	if f.program == "" {
-		f.program = filepath.Join(work, "freshet")
-		build := exec.CommandContext(ctx, "go", "build", "-o", f.program, "github.com/freshet/freshet/cmd/freshet")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			return nil, fmt.Errorf("build freshet: %w", err)
-		}
+	if f.program, err = s.built(ctx, work); err != nil {
+		return nil, err
 	}
 	f.host = f.command(ctx, "up", "--listen", "127.0.0.1:0")
 	f.host.Cancel = func() error { return f.host.Process.Signal(syscall.SIGTERM) }
@@ -57,6 +52,20 @@ func openFleet(ctx context.Context, s settings) (*fleet, error) {
 	}
 	f.url = strings.TrimSpace(strings.TrimPrefix(line, "serving agents at "))
 	return f, nil
+}
+
+// built is the freshet to measure, built into a directory if none was named.
+func (s settings) built(ctx context.Context, dir string) (string, error) {
+	if s.program != "" {
+		return s.program, nil
+	}
+	program := filepath.Join(dir, "freshet")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/freshet/freshet/cmd/freshet")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("build freshet: %w", err)
+	}
+	return program, nil
 }
 
 func (f *fleet) command(ctx context.Context, args ...string) *exec.Cmd {
