@@ -3,6 +3,7 @@ package rerank_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -138,5 +139,21 @@ func TestLimitsAreKept(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// When no way of asking is understood, the error is that of the way that came nearest.
+func TestTheTellingErrorIsGiven(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		if r.URL.Path != "/rerank" {
+			reply(w, http.StatusNotFound, `{"detail":"Not Found"}`)
+			return
+		}
+		reply(w, http.StatusBadRequest, `{"error":"the model m is not loaded"}`)
+	})
+	_, err := provider(t, rerank.Compatible, s.URL, "m").Rerank(t.Context(), "q", []string{"a"})
+	if err == nil || !strings.Contains(err.Error(), "not loaded") || len(s.calls()) != 3 {
+		t.Errorf("error is %v after %d calls, want that of the path that there is after three", err, len(s.calls()))
 	}
 }

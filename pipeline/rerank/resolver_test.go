@@ -211,10 +211,16 @@ func TestLateAnswersTurnItOff(t *testing.T) {
 		t.Fatalf("turned off after %d calls of which every second was late", turns)
 	}
 	b.clock.move(time.Minute)
-	b.set(http.StatusOK, 50*time.Millisecond, false)
+	b.set(http.StatusOK, deadline*7/8, false)
 	for i := range 10 {
 		if asked, err := b.call(t); !asked || err != nil {
 			t.Fatalf("call %d after the rest: asked %v, %v", i, asked, err)
+		}
+	}
+	b.set(http.StatusOK, 50*time.Millisecond, false)
+	for i := range 10 {
+		if asked, err := b.call(t); !asked || err != nil {
+			t.Fatalf("quick call %d: asked %v, %v", i, asked, err)
 		}
 	}
 	b.set(http.StatusOK, 0, true)

@@ -317,13 +317,13 @@ func TestRerankedTextIsBounded(t *testing.T) {
 func TestRerankIsAStableSort(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(2, 9).Draw(t, "files")
-		top := rapid.IntRange(1, 10).Draw(t, "top")
+		n := rapid.IntRange(2, 60).Draw(t, "files")
+		top := rapid.IntRange(1, 70).Draw(t, "top")
 		scores := map[string]float64{}
 		var input []segment.File
 		before := []string{}
 		for i := range n {
-			name := fmt.Sprintf("%c.go", 'a'+i)
+			name := fmt.Sprintf("%02d.go", i)
 			scores[name] = float64(rapid.IntRange(-2, 2).Draw(t, "score"))
 			input, before = append(input, source(name, 0, "needle hay")), append(before, name) // all score alike
 		}
@@ -332,7 +332,7 @@ func TestRerankIsAStableSort(t *testing.T) {
 		j := &judge{of: func(d string) float64 { return scores[strings.SplitN(d, "\n", 2)[0]] }}
 		m := newMemory()
 		e := search.New(m, nil, search.Options{Reranking: search.Reranking{Reranker: j, Top: top}})
-		r, err := e.Search(t.Context(), store.View{Segments: []store.SegmentRef{m.put(t, input, 0)}}, search.Query{Text: "needle hay"})
+		r, err := e.Search(t.Context(), store.View{Segments: []store.SegmentRef{m.put(t, input, 0)}}, search.Query{Text: "needle hay", Limit: n})
 		if err != nil {
 			t.Fatal(err)
 		}
