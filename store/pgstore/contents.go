@@ -17,11 +17,7 @@ import (
 // Content returns the bytes of a content, verified against its hash.
 func (s *Store) Content(ctx context.Context, h merkle.Hash) (data []byte, err error) {
 	var packed []byte
-	found := false
-	err = s.view(ctx, func(c *session) error {
-		found, err = c.one(ctx, "SELECT body FROM contents WHERE tenant = $1 AND hash = $2", []any{h[:]}, &packed)
-		return err
-	})
+	found, err := s.row(ctx, "SELECT body FROM contents WHERE tenant = $1 AND hash = $2", []any{h[:]}, &packed)
 	if err == nil && !found {
 		err = store.ErrNotFound
 	}

@@ -20,6 +20,9 @@ type mode struct {
 	lock  string // "" for none
 	// slow lets a statement take the time that it needs.
 	slow bool
+	// along is what goes to the server together with begin and commit: nothing is left to do
+	// then. nil means that more is asked later.
+	along func(batch *pgx.Batch)
 }
 
 // Keys of advisory locks of the tenant: one that everything that deletes what others may
@@ -50,6 +53,26 @@ func building() mode {
 // after a lost connection and so begins anew with what it gathers.
 func (s *Store) view(ctx context.Context, fn func(c *session) error) error {
 	return s.run(ctx, reading(), fn)
+}
+
+// row scans the first row of one statement, whose first argument is the tenant, into dest,
+// and reports whether there is one. It is view in a single round trip: what is read
+// thousands of times waits for little else.
+func (s *Store) row(ctx context.Context, query string, args []any, dest ...any) (found bool, err error) {
+	m := reading()
+	m.along = func(batch *pgx.Batch) {
+		found = false
+		batch.Queue(query, append([]any{s.tenant}, args...)...).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(dest...)
+			found = err == nil
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+			return err
+		})
+	}
+	err = s.run(ctx, m, nil)
+	return found, err
 }
 
 // write calls fn in a durable transaction that sees what others committed meanwhile: all
@@ -134,6 +157,9 @@ func (s *Store) attempt(ctx context.Context, m mode, fn func(c *session) error) 
 	if err := c.beginSoon(ctx, m, s.schema); err != nil {
 		return err
 	}
+	if m.along != nil {
+		return nil
+	}
 	if m.lock == "" {
 		if err := fn(c); err != nil {
 			return err
@@ -210,6 +236,10 @@ func (c *session) begin(ctx context.Context, m mode, known int64) error {
 	}
 	batch.Queue("SELECT set_config('freshet.tenant', $1::text, true), (SELECT max(version) FROM schema_checksums)", c.tenant).
 		QueryRow(func(row pgx.Row) error { return row.Scan(nil, &version) })
+	if m.along != nil {
+		m.along(batch)
+		batch.Queue("commit")
+	}
 	if err := c.conn.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
