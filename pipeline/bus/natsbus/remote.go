@@ -24,6 +24,14 @@ const (
 	clusterSize = 3
 )
 
+// A server that answers no ping is stopped, or out of reach without a word: after at most
+// unansweredPings+1 times pingEvery another one of the cluster is turned to. By itself the
+// client would wait for six minutes.
+const (
+	pingEvery       = 3 * time.Second
+	unansweredPings = 2
+)
+
 // The server's errors that another try may mend.
 const (
 	codeNoPeers     = 10005
@@ -35,7 +43,7 @@ func (b *Bus) remote() bool { return b.opts.URL != "" }
 
 // remoteOptions are those of a connection to a server elsewhere.
 func (b *Bus) remoteOptions() ([]nats.Option, error) {
-	options := b.connectOptions()
+	options := append(b.connectOptions(), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(unansweredPings))
 	r := b.opts.Remote
 	if r.Credentials != "" && r.NKey != "" {
 		return nil, errors.New("credentials and an nkey are both given: want one of them")
