@@ -25,6 +25,19 @@ func (b bitmap) setRange(from, to int) {
 	}
 }
 
+// any reports whether a number of a range is in the set.
+func (b bitmap) any(from, to int) bool {
+	for i := from; i < to; i++ {
+		switch {
+		case i&63 == 0 && b[i>>6] == 0:
+			i |= 63 // the rest of the word
+		case b.has(i):
+			return true
+		}
+	}
+	return false
+}
+
 func (b bitmap) count() (n int) {
 	for _, word := range b {
 		n += bits.OnesCount64(word)
