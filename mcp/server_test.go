@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +122,7 @@ func TestTelemetry(t *testing.T) {
 		callTool(t, session, tool.ToolSearch, map[string]any{"query": "Retry"})
 		callTool(t, session, tool.ToolSearch, map[string]any{"query": ""})
 		callTool(t, session, tool.ToolRead, map[string]any{"targets": []string{"main.go"}})
+		callTool(t, session, tool.ToolSearch, map[string]any{"query": "unheard"})
 		var lines []record
 		for line := range bytes.Lines(written.Bytes()) {
 			var r record
@@ -129,8 +131,11 @@ func TestTelemetry(t *testing.T) {
 			}
 			lines = append(lines, r)
 		}
-		if len(lines) != 3 {
-			t.Fatalf("%d lines for 3 calls", len(lines))
+		if len(lines) != 4 {
+			t.Fatalf("%d lines for 4 calls", len(lines))
+		}
+		if len(lines[0].Warnings) != 0 || !slices.Contains(lines[3].Warnings, "no_hits") {
+			t.Errorf("warnings of a hit and a miss are reported as %v and %v", lines[0].Warnings, lines[3].Warnings)
 		}
 		first := lines[0]
 		if first.Tool != tool.ToolSearch || first.Freshness != "current" || first.Snapshot != 1 || first.Results == 0 ||

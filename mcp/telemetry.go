@@ -27,8 +27,10 @@ type record struct {
 	Tokens    int       `json:"tokens"`
 	Truncated bool      `json:"truncated"`
 	Error     tool.Code `json:"error,omitempty"`
-	QueryHash string    `json:"query_hash,omitempty"`
-	Query     string    `json:"query,omitempty"`
+	// Warnings are the codes of the answer's warnings: what was left out or done otherwise.
+	Warnings  []string `json:"warnings,omitempty"`
+	QueryHash string   `json:"query_hash,omitempty"`
+	Query     string   `json:"query,omitempty"`
 }
 
 // report writes the telemetry line of a call and counts it.
@@ -40,6 +42,9 @@ func (s *Server) report(req *mcp.CallToolRequest, e *tool.Envelope, text string,
 	}
 	if e.Error != nil {
 		line.Error = e.Error.Code
+	}
+	for _, w := range e.Warnings {
+		line.Warnings = append(line.Warnings, w.Code)
 	}
 	s.metrics.observe(line, took)
 	if s.opts.Telemetry == nil {
