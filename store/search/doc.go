@@ -3,7 +3,8 @@
 // vectors by a scan of sign bits with an exact rerank, definitions by name, paths, and
 // regular expressions over the contents. What it counts (documents, frequencies, lengths)
 // is that of the snapshot's live chunks, so that a score does not depend on how the
-// snapshot is cut into segments.
+// snapshot is cut into segments. A Reranker, where there is one, then puts the best hits of
+// a query in words into its own order, or is passed over with a warning.
 //
 // Package reference is its slow, obvious twin and defines what is right. Freshness is
 // proven elsewhere; CheckRecipe says which reads a recipe permits.
