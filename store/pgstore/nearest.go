@@ -94,13 +94,15 @@ func segmentIDs(view store.View) []store.SegmentID {
 	return ids
 }
 
-// buildSettings gives the build of an index the memory that its graph takes, up to a
-// gigabyte, and one process where pgvector is older than 0.8.2, whose parallel build
-// overruns a buffer (CVE-2026-3172).
-const buildSettings = `SELECT set_config('maintenance_work_mem', least(1048576, greatest(65536, $2::bigint * (2 * $3::bigint + 512) / 1024))::text, true),
+// buildSettings gives the build of an index the memory that its graph takes, up to four
+// gigabytes (measured: 820 bytes a vector beside the numbers; a graph that does not fit
+// grows five times slower from there on). It has one process build where pgvector is older
+// than 0.8.2, whose parallel build overruns a buffer (CVE-2026-3172), and where the graph is
+// large: several share it through /dev/shm, which containers keep small.
+const buildSettings = `SELECT set_config('maintenance_work_mem', kb::text, true),
 	(SELECT set_config('max_parallel_maintenance_workers', '0', true) FROM pg_extension
-		WHERE extname = 'vector' AND string_to_array(extversion, '.')::int[] < ARRAY[0, 8, 2])
-	WHERE $1 <> ''`
+		WHERE extname = 'vector' AND (kb > 786432 OR string_to_array(extversion, '.')::int[] < ARRAY[0, 8, 2]))
+	FROM (SELECT least(4194304, greatest(65536, $2::bigint * (2 * $3::bigint + 900) / 1024)) AS kb) AS graph WHERE $1 <> ''`
 
 // loadNearest writes the vectors of one segment, if the set does not have them. Into an
 // index that stands this takes minutes for a large one.
