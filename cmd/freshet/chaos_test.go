@@ -50,6 +50,7 @@ func (f *fleet) victims() []victim {
 // again, while the tree is edited at 20 changes a second. When it is left alone, the index
 // is that of a clean build, nothing is parked, and hardly a text was embedded twice.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	t.Logf("seed %d", *chaosSeed)
 	random := rand.New(rand.NewPCG(*chaosSeed, 5))
 	f := newFleet(t, direct())

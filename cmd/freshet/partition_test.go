@@ -164,6 +164,7 @@ func (p *partitioned) read(what string) (answers bool) {
 // on a host that does not see the tree go on as far as they can and claim nothing that is
 // not proven; afterwards everything is found and the index is that of a clean build.
 func TestPartition(t *testing.T) {
+	t.Parallel()
 	p := newPartitioned(t)
 	if err := os.WriteFile(filepath.Join(p.tree, "anchor.go"), []byte("package beasts\n\n// Anchor stays.\nfunc Anchor() {}\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -185,6 +186,10 @@ func TestPartition(t *testing.T) {
 			p.postgres.Continue()
 		}
 	}
+	p.nats[0].signal(t, syscall.SIGSTOP)
+	p.edit()
+	p.mustFind("without one of three NATS servers")
+	p.nats[0].signal(t, syscall.SIGCONT)
 	for _, service := range []struct {
 		name   string
 		faults []fault
