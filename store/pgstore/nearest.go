@@ -14,8 +14,9 @@ import (
 )
 
 // defaultNearestFrom is how many chunks a snapshot has before its candidates are worth an
-// index: below it, readers scan the segments that they map faster.
-const defaultNearestFrom = 100_000
+// index, as search.Options.ProposeFrom has it: below it, readers scan the segments that they
+// map faster.
+const defaultNearestFrom = 2_000_000
 
 // stageNearest is where COPY writes the vectors of a segment.
 const stageNearest = "stage_nearest (chunk bigint, vector halfvec)"

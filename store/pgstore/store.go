@@ -31,7 +31,7 @@ type Options struct {
 	CacheBytes int64 // 0 means 4 GiB
 
 	// NearestFrom is how many chunks a snapshot has before IndexNearest indexes it; 0 means
-	// 100,000.
+	// 2,000,000.
 	NearestFrom int
 
 	// MaxConns bounds the connections; 0 means 16.

@@ -32,7 +32,7 @@ type Options struct {
 	RegexDeadline time.Duration
 	// Now is the clock of that deadline and of what is kept for a while, nil means time.Now.
 	Now func() time.Time
-	// Proposer finds candidates in views of ProposeFrom chunks or more, 0 means 100,000; nil
+	// Proposer finds candidates in views of ProposeFrom chunks or more, 0 means 2,000,000; nil
 	// means that every vector is looked at.
 	Proposer    Proposer
 	ProposeFrom int
