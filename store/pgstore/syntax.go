@@ -72,8 +72,13 @@ func (s *Store) eachKey(ctx context.Context, c *session, keys []store.SyntaxKey,
 	return nil
 }
 
-// theKeys joins a table with the keys asked for.
-const theKeys = " JOIN (SELECT DISTINCT * FROM unnest($2::bytea[], $3::bigint[]) AS k (content, version)) AS k USING (content, version) WHERE tenant = $1"
+// theKeys are the rows of a table that have one of the keys asked for, and what else is
+// required. Each is looked up by the whole of the primary key: as a join, a server that has
+// not yet counted a new table reads all rows of the tenant.
+func theKeys(table, also string) string {
+	return ` FROM (SELECT DISTINCT * FROM unnest($2::bytea[], $3::bigint[]) AS k (content, version)) AS k, LATERAL (
+		SELECT r.* FROM ` + table + ` AS r WHERE r.tenant = $1 AND r.content = k.content AND r.version = k.version` + also + ` LIMIT 1) AS r WHERE true`
+}
 
 // Syntax returns the syntaxes that exist of the keys asked for.
 func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (found map[store.SyntaxKey]store.Syntax, err error) {
@@ -81,7 +86,7 @@ func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (found map[s
 		found = make(map[store.SyntaxKey]store.Syntax, len(keys))
 		var texts [][]byte
 		var body []byte
-		return s.eachKey(ctx, c, keys, "SELECT content, version, texts, body FROM syntaxes"+theKeys, nil, []any{&texts, &body},
+		return s.eachKey(ctx, c, keys, "SELECT r.content, r.version, r.texts, r.body"+theKeys("syntaxes", ""), nil, []any{&texts, &body},
 			func(k store.SyntaxKey) error {
 				x, err := s.decodeSyntax(k, texts, body)
 				if err != nil {
@@ -105,7 +110,7 @@ func (s *Store) HasSyntax(ctx context.Context, keys []store.SyntaxKey) (has map[
 
 func (s *Store) hasSyntax(ctx context.Context, c *session, keys []store.SyntaxKey) (map[store.SyntaxKey]bool, error) {
 	has := make(map[store.SyntaxKey]bool, len(keys))
-	return has, s.eachKey(ctx, c, keys, "SELECT content, version FROM syntaxes"+theKeys, nil, nil, func(k store.SyntaxKey) error {
+	return has, s.eachKey(ctx, c, keys, "SELECT r.content, r.version"+theKeys("syntaxes", ""), nil, nil, func(k store.SyntaxKey) error {
 		has[k] = true
 		return nil
 	})

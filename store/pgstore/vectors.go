@@ -91,7 +91,7 @@ func (s *Store) hasEmbedded(ctx context.Context, c *session, embedding string, k
 	if err != nil || id == 0 {
 		return has, err
 	}
-	return has, s.eachKey(ctx, c, keys, "SELECT content, version FROM embedded"+theKeys+" AND embedding = $4", []any{id}, nil,
+	return has, s.eachKey(ctx, c, keys, "SELECT r.content, r.version"+theKeys("embedded", " AND r.embedding = $4"), []any{id}, nil,
 		func(k store.SyntaxKey) error {
 			has[k] = true
 			return nil
@@ -137,7 +137,9 @@ func (c *session) putVectors(ctx context.Context, embedding int64, sorted []stor
 	return nil
 }
 
-// mark records of those keys that they have all their vectors that have them.
+// mark records of those keys that they have all their vectors that have them. Each text is
+// looked up by the whole of the primary key: as a join, a server that has not yet counted a
+// new table reads all vectors of the embedding for every text.
 func (s *Store) mark(ctx context.Context, c *session, embedding int64, done []store.SyntaxKey) error {
 	for part := range slices.Chunk(done, chunkSize) {
 		k, err := s.syntaxKeys(ctx, c, part)
@@ -145,10 +147,10 @@ func (s *Store) mark(ctx context.Context, c *session, embedding int64, done []st
 			return err
 		}
 		_, err = c.exec(ctx, `INSERT INTO embedded (tenant, embedding, content, version)
-			SELECT $1, $4, content, version FROM syntaxes`+theKeys+`
-			AND NOT EXISTS (SELECT FROM unnest(texts) AS t (text) WHERE NOT EXISTS (
-				SELECT FROM vectors AS v WHERE v.tenant = $1 AND v.embedding = $4 AND v.text = t.text))
-			ORDER BY content, version ON CONFLICT DO NOTHING`, k.contents, k.versions, embedding)
+			SELECT $1, $4, r.content, r.version`+theKeys("syntaxes", "")+`
+			AND cardinality(r.texts) = (SELECT count(*) FROM unnest(r.texts) AS t (text), LATERAL (
+				SELECT FROM vectors AS v WHERE v.tenant = $1 AND v.embedding = $4 AND v.text = t.text LIMIT 1) AS v)
+			ORDER BY r.content, r.version ON CONFLICT DO NOTHING`, k.contents, k.versions, embedding)
 		if err != nil {
 			return fmt.Errorf("mark syntaxes as embedded: %w", err)
 		}
