@@ -31,6 +31,8 @@ const (
 	stubModel     = "bench"
 	stubDimension = 256
 	stubTakes     = 50 * time.Millisecond
+	// lookEvery is the time between looks at what is left, which take the cores' time too.
+	lookEvery = 250 * time.Millisecond
 )
 
 // measureWorkers measures what 1, 2 and 4 worker processes cut and embed of a tree in a
@@ -184,7 +186,7 @@ func (y *yard) throughput(ctx context.Context, n int) (cut, embedded float64, er
 
 // settled waits until the work that is left is as wanted.
 func (y *yard) settled(ctx context.Context, done func(tool.Lag) bool) (tool.Lag, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
 		envelope, err := y.call(ctx, "status", map[string]any{"codebase": y.repo})

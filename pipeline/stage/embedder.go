@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/embedding"
@@ -207,23 +210,31 @@ func (m *Embedder) put(ctx context.Context, records []store.VectorRecord, done [
 	return nil
 }
 
-// vectors calls the provider in batches within its limits, with each text once.
+// vectors calls the provider in batches within its limits, with each text once, and as many
+// at once as the provider takes.
 func (m *Embedder) vectors(ctx context.Context, jobs []job) ([]store.VectorRecord, []store.SyntaxKey, error) {
+	batches, done := m.batches(jobs)
+	made := make([][]store.VectorRecord, len(batches))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(cap(m.calls))
+	for i, batch := range batches {
+		g.Go(func() (err error) {
+			made[i], err = m.call(gctx, batch)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	return slices.Concat(made...), done, nil
+}
+
+// batches divides the texts of files by the provider's limits.
+func (m *Embedder) batches(jobs []job) (batches [][]text, done []store.SyntaxKey) {
 	limits := m.provider.Limits()
-	var records []store.VectorRecord
-	var done []store.SyntaxKey
 	var batch []text
 	size := 0
 	seen := map[merkle.Hash]bool{}
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		got, err := m.call(ctx, batch)
-		records = append(records, got...)
-		batch, size = batch[:0], 0
-		return err
-	}
 	for _, j := range jobs {
 		for _, t := range j.texts {
 			if seen[t.hash] {
@@ -231,19 +242,17 @@ func (m *Embedder) vectors(ctx context.Context, jobs []job) ([]store.VectorRecor
 			}
 			seen[t.hash] = true
 			if len(batch) > 0 && (len(batch) == limits.BatchTexts || size+len(t.body) > limits.BatchBytes) {
-				if err := flush(); err != nil {
-					return nil, nil, err
-				}
+				batches, batch, size = append(batches, batch), nil, 0
 			}
 			batch = append(batch, t)
 			size += len(t.body)
 		}
 		done = append(done, j.key)
 	}
-	if err := flush(); err != nil {
-		return nil, nil, err
+	if len(batch) > 0 {
+		batches = append(batches, batch)
 	}
-	return records, done, nil
+	return batches, done
 }
 
 // call embeds one batch and refuses a reply that is short, of another dimension or not
