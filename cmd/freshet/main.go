@@ -50,7 +50,7 @@ func run() int {
 		Agents:  agents{children: children, cluster: shared, services: chosen},
 		Workers: workers{cluster: shared, children: children, services: chosen}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
-			return append(host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared}, dir), chosen.examine()...)
+			return append(host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared, Provider: chosen.embed}, dir), chosen.examine()...)
 		},
 		Evaluate:   evaluator{children: children}.run,
 		Executable: self, UserHome: os.Getenv("HOME"),

@@ -23,7 +23,8 @@ import (
 
 // Diagnose examines what freshet stands on: the data directory, the host that there is, the
 // limits of the system, the repository at dir, the model, the sockets, and of a cluster the
-// servers, streams, tables and clocks. It becomes no host and changes nothing, apart from a file in the data directory that it removes at once.
+// servers, streams, tables and clocks. It becomes no host and changes nothing, apart from a
+// file in the data directory that it removes at once.
 func Diagnose(ctx context.Context, opts Options, dir string) []tool.Finding {
 	opts = opts.withDefaults()
 	findings := []tool.Finding{
@@ -31,9 +32,9 @@ func Diagnose(ctx context.Context, opts Options, dir string) []tool.Finding {
 		diagnoseHome(opts.Home), diagnoseDisk(opts.Home), diagnoseHost(ctx, opts),
 	}
 	findings = append(findings, diagnoseLimits()...)
-	provider := builtin.New()
-	findings = append(findings, diagnoseGit(dir), diagnoseModel(ctx, provider))
-	findings = append(findings, diagnoseCluster(ctx, opts, provider.Recipe().Dimension)...)
+	model, dimension := diagnoseProvider(ctx, opts)
+	findings = append(findings, diagnoseGit(dir), model)
+	findings = append(findings, diagnoseCluster(ctx, opts, dimension)...)
 	return append(findings, diagnoseSockets(opts.Home)...)
 }
 
@@ -201,9 +202,24 @@ func diagnoseLimits() []tool.Finding {
 	return findings
 }
 
+// diagnoseProvider opens the embedding provider that a host would use, without the memory
+// of a data directory, and has it embed. It returns the dimension of its vectors, that of
+// the built-in model where the provider does not tell.
+func diagnoseProvider(ctx context.Context, opts Options) (tool.Finding, int) {
+	opts.Home = ""
+	provider, err := opts.openProvider(ctx)
+	if err != nil {
+		return bad(modelCheck, err.Error(), "put the FRESHET_EMBEDDER variables right, or start the service"), builtin.New().Recipe().Dimension
+	}
+	defer closeProvider(provider)
+	return diagnoseModel(ctx, provider), provider.Recipe().Dimension
+}
+
+// modelCheck is the name of the findings about the embedding provider.
+const modelCheck = "model"
+
 // diagnoseModel has the provider embed a query. One elsewhere may be away, or refuse.
 func diagnoseModel(ctx context.Context, provider embedding.Provider) tool.Finding {
-	const check = "model"
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	recipe, started := provider.Recipe(), time.Now()
@@ -211,14 +227,14 @@ func diagnoseModel(ctx context.Context, provider embedding.Provider) tool.Findin
 	var away *embedding.Unavailable
 	switch {
 	case errors.As(err, &away) || errors.Is(err, context.DeadlineExceeded):
-		return bad(check, fmt.Sprintf("%s cannot be reached: %v", recipe.Provider, err),
+		return bad(modelCheck, fmt.Sprintf("%s cannot be reached: %v", recipe.Provider, err),
 			"start the provider, or correct its address; until then new text is searched by its words only")
 	case err != nil:
-		return bad(check, fmt.Sprintf("%s does not embed: %v", recipe.Model, err), "check the provider's key and model; one that is built in comes with the program: install it again")
+		return bad(modelCheck, fmt.Sprintf("%s does not embed: %v", recipe.Model, err), "check the provider's key and model; one that is built in comes with the program: install it again")
 	case len(vectors) != 1 || len(vectors[0]) != recipe.Dimension:
-		return bad(check, fmt.Sprintf("%s answers with vectors of another size than %d", recipe.Model, recipe.Dimension), "set the model that the recipe names")
+		return bad(modelCheck, fmt.Sprintf("%s answers with vectors of another size than %d", recipe.Model, recipe.Dimension), "set the model that the recipe names")
 	}
-	return good(check, fmt.Sprintf("%s of %s embeds into %d dimensions in %s", recipe.Model, recipe.Provider, recipe.Dimension, milliseconds(time.Since(started))))
+	return good(modelCheck, fmt.Sprintf("%s of %s embeds into %d dimensions in %s", recipe.Model, recipe.Provider, recipe.Dimension, milliseconds(time.Since(started))))
 }
 
 // diagnoseGit looks at the repository that a directory lies in. It runs no git command: the

@@ -113,7 +113,17 @@ func TestEmbeddingServiceGoesAway(t *testing.T) {
 	if n := e.texts.Load(); n != 3 {
 		t.Errorf("%d texts were embedded, want 3", n)
 	}
+	expectModel := func(grade tool.Grade, part string) {
+		t.Helper()
+		for _, f := range Diagnose(t.Context(), Options{Home: t.TempDir(), Provider: e.provider}, root) {
+			if f.Check == modelCheck && (f.Grade != grade || !strings.Contains(f.Detail, part)) {
+				t.Errorf("doctor says %+v, want %s and %q", f, grade, part)
+			}
+		}
+	}
+	expectModel(tool.GradeGood, "m of openai embeds into 24")
 	e.away.Store(true)
+	expectModel(tool.GradeBad, "503")
 	write("new.go", "package a\n\nfunc Brandnew() {}\n")
 	found := call("search", map[string]any{"codebase": root, "query": "Brandnew", "max_wait_ms": 4000})
 	if len(found.Results) == 0 || found.Freshness.State != search.CaughtUp || found.Freshness.Level != store.LevelText.String() {
