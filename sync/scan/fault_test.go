@@ -1,11 +1,14 @@
 package scan
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -282,3 +285,23 @@ func TestSinkAndContextEndAScan(t *testing.T) {
 type failingSink struct{ err error }
 
 func (s failingSink) Content(string, merkle.Hash, []byte) error { return s.err }
+
+// TestContextEndsWithTheScan ends contexts at every moment of a short scan, the last ones
+// included: the race detector sees what the end of the context touches.
+func TestContextEndsWithTheScan(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "a.txt"), []byte("a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scanner := New(root, settled())
+	for range 300 {
+		ctx, end := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(end)
+		if _, err := scanner.ScanPart(ctx, &Index{}, Part{}, nil); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("scan: %v", err)
+		}
+		group.Wait()
+	}
+}

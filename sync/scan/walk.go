@@ -165,6 +165,8 @@ func (w *walk) run(ctx context.Context, first *visit, workers int) (Summary, err
 	for _, c := range counts {
 		sum.work(c)
 	}
+	w.mu.Lock() // a context that ends now still calls fail
+	defer w.mu.Unlock()
 	return sum, w.err
 }
 
