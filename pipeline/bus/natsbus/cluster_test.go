@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
@@ -46,6 +49,45 @@ func TestClusterOutlivesAServer(t *testing.T) {
 	must(t, err)
 	if state.Gap || state.Messages < 2*rounds*each {
 		t.Errorf("the log has %+v", state)
+	}
+}
+
+// TestPublishOutlivesElections: the stream's leader steps down over and over while batches are
+// published, so that some of them lose the one that staged their first messages. Each is in
+// the log whole and once.
+func TestPublishOutlivesElections(t *testing.T) {
+	t.Parallel()
+	cluster := clustertest.Start(t, 3)
+	b := open(t, natsbus.Options{URL: cluster.URL()})
+	defer func() { must(t, b.Close()) }()
+	conn, err := nats.Connect(cluster.URL())
+	must(t, err)
+	defer conn.Close()
+	var elections atomic.Int32
+	done := make(chan error, 1)
+	go func() {
+		for elections.Load() < 8 {
+			answer, err := conn.Request("$JS.API.STREAM.LEADER.STEPDOWN.freshet-default", nil, 3*time.Second)
+			if err == nil && strings.Contains(string(answer.Data), `"success":true`) {
+				elections.Add(1)
+			}
+			if t.Context().Err() != nil {
+				break
+			}
+			time.Sleep(400 * time.Millisecond)
+		}
+		done <- nil
+	}()
+	const each = 300
+	batches := 0
+	for ; elections.Load() < 8; batches++ {
+		publishBatch(t, b, "c", batches*each, each, 20<<10)
+	}
+	must(t, receive(t, done))
+	state, err := b.State(t.Context())
+	must(t, err)
+	if state.Messages != uint64(batches*each) {
+		t.Errorf("the log has %d messages, want %d", state.Messages, batches*each)
 	}
 }
 

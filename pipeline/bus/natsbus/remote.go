@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -32,10 +33,13 @@ const (
 	unansweredPings = 2
 )
 
-// The server's errors that another try may mend.
+// The server's errors that another try may mend. A batch is incomplete where the leader that
+// staged its first messages is not the one that gets its last: none of it is in the log.
 const (
 	codeNoPeers     = 10005
 	codeUnavailable = 10008
+	codeIncomplete  = 10176
+	codeInFlight    = 10210
 )
 
 // remote reports whether the server is elsewhere.
@@ -126,7 +130,11 @@ func redacted(urls string) string {
 func unready(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
-		return api.ErrorCode == codeNoPeers || api.ErrorCode == codeUnavailable || api.Code == 503
+		switch api.ErrorCode {
+		case codeNoPeers, codeUnavailable, codeIncomplete, codeInFlight:
+			return true
+		}
+		return api.Code == http.StatusServiceUnavailable
 	}
 	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) ||
 		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, context.DeadlineExceeded)
