@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"slices"
 	"sort"
 	"strings"
@@ -17,7 +16,6 @@ type booster struct {
 	words  []string
 	lookUp bool // the query is nothing but a name
 	asks   asks
-	stems  map[int]float64 // by file, stemShare as far as it was asked for
 }
 
 // asks is what a query asks for that is ranked lower otherwise.
@@ -27,7 +25,7 @@ type asks struct {
 
 func (r *run) booster(text *texter) *booster {
 	q := r.words
-	return &booster{Ranking: r.ranking, text: text, words: q.Words, lookUp: q.Symbol, stems: map[int]float64{}, asks: asks{
+	return &booster{Ranking: r.ranking, text: text, words: q.Words, lookUp: q.Symbol, asks: asks{
 		tests:     q.Asks("test", "tests", "testing", "spec", "specs", "fixture", "fixtures", "benchmark", "benchmarks"),
 		docs:      q.Asks("doc", "docs", "documentation", "readme", "changelog", "guide", "tutorial"),
 		examples:  q.Asks("example", "examples", "demo", "sample", "samples"),
@@ -43,33 +41,27 @@ func (r *run) booster(text *texter) *booster {
 func (b *booster) of(c *candidate, best float64) boosts {
 	out := boosts{test: 1, aside: 1}
 	local := c.file - c.part.fileBase
-	path := c.part.Path(local)
+	traits := c.part.traitsOf(local)
 	flags := c.part.Flags(local)
 	if b.text != nil {
 		if b.text.scratch.words[c.file] != 0 {
 			out.path = float64(b.Path*best) * b.text.pathShare(c.file)
 		}
-		share, known := b.stems[c.file]
-		if !known {
-			share = b.stemShare(path)
-			b.stems[c.file] = share
-		}
-		out.stem = float64(b.Stem*best) * share
+		out.stem = float64(b.Stem*best) * b.stemShare(traits.stem)
 		out.symbol = float64(b.Symbol*best) * c.defines.share(b.lookUp)
 	}
-	out.depth = -float64(b.Depth*best) * depthShare(path)
+	out.depth = -float64(b.Depth*best) * traits.depth
 	if flags&store.FlagTest != 0 && !b.asks.tests {
 		out.test = b.Test
 	}
-	if b.asks.aside(path, flags, c.part.Language(local)) {
+	if b.asks.aside(traits, flags) {
 		out.aside = b.Aside
 	}
 	return out
 }
 
 // stemShare is the share of the words of a path's stem that the query holds.
-func (b *booster) stemShare(path []byte) float64 {
-	stem := lexical.StemTokens(string(stemPath(path)))
+func (b *booster) stemShare(stem []string) float64 {
 	if len(stem) == 0 {
 		return 0
 	}
@@ -80,29 +72,6 @@ func (b *booster) stemShare(path []byte) float64 {
 		}
 	}
 	return float64(n) / float64(len(stem))
-}
-
-// stemPath is the path whose stem says what a file is about: its folder's for a file that
-// stands for its folder.
-func stemPath(path []byte) []byte {
-	slash := bytes.LastIndexByte(path, '/')
-	if slash < 0 {
-		return path
-	}
-	name, _, _ := bytes.Cut(path[slash+1:], []byte("."))
-	switch string(name) {
-	case "index", "init", "lib", "main", "mod", "__init__":
-		return append(bytes.Clone(path[:slash]), '.') // the folder's own dots are no extension
-	}
-	return path
-}
-
-// deepest is the depth from which on files count as equally deep.
-const deepest = 6
-
-// depthShare says how deep in folders a file is, 1 for the deepest.
-func depthShare(path []byte) float64 {
-	return float64(min(bytes.Count(path, []byte("/")), deepest)) / deepest
 }
 
 // minShort is the fewest letters of a word that is taken for the beginning of a longer
@@ -126,49 +95,10 @@ func (b *booster) holds(word string) bool {
 
 // aside reports whether a file is of a sort that the query does not ask for: documents,
 // vendored, generated, examples, legacy, data, declarations without bodies.
-func (a asks) aside(path []byte, flags store.FileFlags, language []byte) bool {
-	switch {
-	case flags&store.FlagDocs != 0 && !a.docs, flags&store.FlagVendored != 0 && !a.vendored,
-		flags&store.FlagGenerated != 0 && !a.generated, isData(language) && !a.data,
-		declares(path) && !a.types:
-		return true
-	case a.examples && a.legacy:
-		return false
-	}
-	for len(path) > 0 {
-		element, rest, _ := bytes.Cut(path, []byte("/"))
-		path = rest
-		switch string(bytes.ToLower(element)) {
-		case "example", "examples", "_examples", "demo", "demos", "samples":
-			if !a.examples {
-				return true
-			}
-		case "legacy", "deprecated", "compat", "_compat":
-			if !a.legacy {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isData reports whether a language, in go-enry's name, holds no code.
-func isData(language []byte) bool {
-	switch string(language) {
-	case "", "Text", "JSON", "JSON with Comments", "YAML", "TOML", "XML", "INI", "CSV", "SVG":
-		return true
-	}
-	return false
-}
-
-// declares reports whether a file is likely to declare what another one implements.
-func declares(path []byte) bool {
-	for _, ending := range []string{".d.ts", ".pyi", ".h", ".hh", ".hpp", ".hxx"} {
-		if bytes.HasSuffix(path, []byte(ending)) {
-			return true
-		}
-	}
-	return false
+func (a asks) aside(t *traits, flags store.FileFlags) bool {
+	return flags&store.FlagDocs != 0 && !a.docs || flags&store.FlagVendored != 0 && !a.vendored ||
+		flags&store.FlagGenerated != 0 && !a.generated || t.data && !a.data ||
+		t.declares && !a.types || t.example && !a.examples || t.legacy && !a.legacy
 }
 
 // maxDefining bounds the chunks that a name brings in: one that more chunks define says

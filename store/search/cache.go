@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/segment"
@@ -16,8 +17,9 @@ type opened struct {
 	id      store.SegmentID
 	handle  store.Segment
 	lengths []uint32 // weighted words by chunk
-	users   int      // guarded by cache.mu
-	used    uint64   // guarded by cache.mu
+	traits  []atomic.Pointer[traits]
+	users   int    // guarded by cache.mu
+	used    uint64 // guarded by cache.mu
 }
 
 // cache keeps the segments that recent queries used open.
@@ -56,7 +58,7 @@ func (c *cache) get(ctx context.Context, id store.SegmentID) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, handle.Close())
 	}
-	s := &opened{Segment: reader, id: id, handle: handle, lengths: lengths(reader)}
+	s := &opened{Segment: reader, id: id, handle: handle, lengths: lengths(reader), traits: make([]atomic.Pointer[traits], reader.Files())}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

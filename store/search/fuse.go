@@ -43,8 +43,9 @@ func (r *run) chunks(ctx context.Context) error {
 	candidates, complete := r.propose(ctx, text, vector)
 	r.score(candidates, text, vector)
 	rank(candidates)
-	addFileBoost(candidates, r.ranking.File)
-	rank(candidates)
+	best := candidates[:min(fileTop, len(candidates))]
+	addFileBoost(best, r.ranking.File)
+	rank(best) // which got more than they had, so that the others stay behind them
 	r.judge(candidates, text, vector)
 	hits := r.join(candidates)
 	if err := r.rerank(ctx, hits, candidates); err != nil {
@@ -243,12 +244,25 @@ func (w Ranking) base(c *candidate, bestText, bestCosine float64, text, vector b
 
 // rank sorts candidates by score, path, line and place in the file.
 func rank(candidates []candidate) {
-	slices.SortFunc(candidates, func(a, b candidate) int {
+	type key struct {
+		score float64
+		at    int
+	}
+	keys := make([]key, len(candidates)) // a candidate is large to move about
+	for i := range candidates {
+		keys[i] = key{candidates[i].score, i}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
 		if a.score != b.score {
 			return cmp.Compare(b.score, a.score)
 		}
-		return comparePlace(&a, &b)
+		return comparePlace(&candidates[a.at], &candidates[b.at])
 	})
+	sorted := make([]candidate, len(candidates))
+	for i, k := range keys {
+		sorted[i] = candidates[k.at]
+	}
+	copy(candidates, sorted)
 }
 
 func comparePlace(a, b *candidate) int {
@@ -261,14 +275,14 @@ func comparePlace(a, b *candidate) int {
 	return cmp.Compare(a.chunk, b.chunk)
 }
 
-// addFileBoost adds to the best chunk of each file for the file's next ones among the top.
+// addFileBoost adds to the best chunk of each file for the file's next ones.
 func addFileBoost(ranked []candidate, weight float64) {
 	type file struct {
 		best, seen int
 	}
 	files := map[int]*file{}
 	scores := make([]float64, len(ranked))
-	for i := range ranked[:min(fileTop, len(ranked))] {
+	for i := range ranked {
 		c := &ranked[i]
 		scores[i] = c.score
 		f := files[c.file]
