@@ -27,9 +27,11 @@ func chain() map[string][]string {
 	return map[string][]string{
 		"sync/merkle":        {},
 		"sync/ignore":        {},
+		"sync/language":      {},
 		"store/lexical":      {},
 		"store":              {"sync/merkle"},
 		"store/...":          {"sync/merkle", "store", "store/...", "migrations"},
+		"store/search":       {"sync/merkle", "sync/language", "store", "store/..."},
 		"migrations":         {"store"},
 		"pipeline/event":     {"sync/merkle", "store"},
 		"pipeline/bus":       {"store"},
@@ -38,7 +40,7 @@ func chain() map[string][]string {
 		"pipeline/chunk":     {"sync/merkle", "store"},
 		"pipeline":           {"sync/merkle", "store", "store/...", "pipeline/..."},
 		"pipeline/...":       {"sync/merkle", "store", "store/...", "pipeline/..."},
-		"sync/scan":          {"sync/merkle", "sync/ignore", "store"},
+		"sync/scan":          {"sync/merkle", "sync/ignore", "sync/language", "store"},
 		"sync/watch":         {"sync/merkle", "sync/scan"},
 		"sync":               {"sync/merkle", "sync/scan", "sync/watch", "store", "pipeline/event"},
 		"mcp/tool":           {"sync/merkle", "store", "store/search"},
@@ -68,7 +70,7 @@ func owners() map[string][]string {
 		"github.com/google/jsonschema-go":        {"mcp"},
 		"github.com/spf13/cobra":                 {"cmd/cli"},
 		"github.com/klauspost/compress":          {"store", "pipeline/bus/natsbus"},
-		"github.com/go-enry/go-enry":             {"sync/scan", "store/search"},
+		"github.com/go-enry/go-enry/v2/data":     {"sync/language"},
 		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding", "pipeline/bus/natsbus", "cmd/train"},
 		"golang.org/x/sys":                       {"sync", "store", "pipeline/chunk", "cmd/host"},
 		"golang.org/x/sync":                      {"sync", "store", "pipeline", "cmd"},
@@ -80,6 +82,7 @@ func testModules() []string {
 	return []string{
 		"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak",
 		"github.com/rogpeppe/go-internal", "golang.org/x/tools",
+		"github.com/go-enry/go-enry/v2", // fills a large table when a process starts
 	}
 }
 
@@ -193,12 +196,6 @@ func judge(file sourceFile, imported sourceImport) string {
 	if !strings.Contains(first, ".") && imported.path != "C" {
 		return "" // the standard library
 	}
-	if slices.ContainsFunc(testModules(), func(m string) bool { return below(m, imported.path) }) {
-		if file.test || strings.HasSuffix(file.name, "test") {
-			return ""
-		}
-		return "only for tests"
-	}
 	for owned, by := range owners() {
 		if below(owned, imported.path) {
 			if slices.ContainsFunc(by, func(folder string) bool { return below(folder, file.dir) }) {
@@ -206,6 +203,12 @@ func judge(file sourceFile, imported sourceImport) string {
 			}
 			return "owned by " + strings.Join(by, ", ")
 		}
+	}
+	if slices.ContainsFunc(testModules(), func(m string) bool { return below(m, imported.path) }) {
+		if file.test || strings.HasSuffix(file.name, "test") {
+			return ""
+		}
+		return "only for tests"
 	}
 	return "a module without an owner"
 }

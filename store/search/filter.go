@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/go-enry/go-enry/v2"
+	"github.com/freshet/freshet/sync/language"
 )
 
 // filtered is what the filters of a query leave of a corpus.
@@ -109,13 +109,13 @@ func (c *corpus) languages(names []string) (func(part, int) bool, error) {
 			continue
 		}
 		known := false
-		for language, lower := range present {
+		for spelled, lower := range present {
 			if lower == name {
-				wanted[language], known = true, true
+				wanted[spelled], known = true, true
 			}
 		}
-		if language, ok := enry.GetLanguageByAlias(name); ok {
-			wanted[language], known = true, true
+		if meant, ok := language.ByAlias(name); ok {
+			wanted[meant], known = true, true
 		}
 		if !known {
 			return nil, &BadQuery{Field: "languages", Message: fmt.Sprintf("no language %q", name), Allowed: sortedKeys(present)}

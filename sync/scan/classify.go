@@ -6,16 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-enry/go-enry/v2"
-
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/language"
 )
 
 // Version is the version of what is left out and of the classification. It is part of the
 // recipe: a change here makes another index.
-const Version = "1"
+const Version = "2"
 
-// Classify says which language a file is written in, by go-enry's names, "" when unknown,
+// Classify says which language a file is written in, by the names of package language, "" when unknown,
 // and what else is known of it. It depends on the path and the bytes alone.
 func Classify(path string, data []byte) (language string, flags store.FileFlags) {
 	var c classifier
@@ -40,10 +39,10 @@ func (c *classifier) classify(name string, data []byte) (string, store.FileFlags
 	}
 	flags := c.dirFlags
 	base := baseOf(name)
-	if flags&store.FlagVendored == 0 && mayBeVendored(name, base) && enry.IsVendor(plainVendor(name)) {
+	if flags&store.FlagVendored == 0 && mayBeVendored(name, base) && language.IsVendored(plainVendor(name)) {
 		flags |= store.FlagVendored
 	}
-	if flags&store.FlagDocs == 0 && mayBeDocumentation(base) && enry.IsDocumentation(base) {
+	if flags&store.FlagDocs == 0 && mayBeDocumentation(base) && language.IsDocumentation(base) {
 		flags |= store.FlagDocs
 	}
 	if isTestName(base) {
@@ -53,7 +52,7 @@ func (c *classifier) classify(name string, data []byte) (string, store.FileFlags
 	if isGenerated(name, base, head, data) {
 		flags |= store.FlagGenerated
 	}
-	return languageOf(name, base, data), flags
+	return language.Of(base, head), flags
 }
 
 // directoryFlags says what holds for every file below a directory.
@@ -62,10 +61,10 @@ func directoryFlags(dir string) store.FileFlags {
 		return 0
 	}
 	var flags store.FileFlags
-	if enry.IsVendor(plainVendor(dir + "/")) {
+	if language.IsVendored(plainVendor(dir + "/")) {
 		flags |= store.FlagVendored
 	}
-	if enry.IsDocumentation(dir + "/") {
+	if language.IsDocumentation(dir + "/") {
 		flags |= store.FlagDocs
 	}
 	for part := range strings.SplitSeq(dir, "/") {
@@ -77,11 +76,11 @@ func directoryFlags(dir string) store.FileFlags {
 	return flags
 }
 
-// ownWords are directories that go-enry calls vendored and that hold as often a project's
+// ownWords are directories that package language calls vendored and that hold as often a project's
 // own code.
 var ownWords = []string{"cache", "env", "testdata", ".github", "dist"}
 
-// plainVendor takes those directories out of a path before go-enry judges it.
+// plainVendor takes those directories out of a path before it is judged.
 func plainVendor(name string) string {
 	for _, word := range ownWords {
 		if !strings.Contains(name, word+"/") {
@@ -98,7 +97,7 @@ func plainVendor(name string) string {
 	return name
 }
 
-// mayBeVendored spares the long expression of go-enry those names that it cannot match
+// mayBeVendored spares the long expression those names that it cannot match
 // beyond their directories.
 func mayBeVendored(name, base string) bool {
 	switch path.Ext(base) {
@@ -110,7 +109,7 @@ func mayBeVendored(name, base string) bool {
 	return true
 }
 
-// mayBeDocumentation reports whether a name begins like one of go-enry's documents.
+// mayBeDocumentation reports whether a name begins like that of a document.
 func mayBeDocumentation(base string) bool {
 	return base != "" && strings.IndexByte("CILRlr", base[0]) >= 0
 }
@@ -135,92 +134,12 @@ func isTestName(base string) bool {
 	return false
 }
 
-// languageOf asks first what costs a look-up, and for the bytes only when names leave a
-// choice.
-func languageOf(name, base string, data []byte) string {
-	if l := enry.GetLanguagesByFilename(base, nil, nil); len(l) == 1 {
-		return l[0]
-	}
-	candidates := enry.GetLanguagesByExtension(base, nil, nil)
-	if len(candidates) == 1 {
-		return candidates[0]
-	}
-	head := data[:min(len(data), headBytes)]
-	if len(candidates) == 0 {
-		if bytes.HasPrefix(head, []byte("#!")) {
-			if l := enry.GetLanguagesByShebang(base, head, nil); len(l) > 0 {
-				return l[0]
-			}
-		}
-		return ""
-	}
-	if l, ok := preferred(path.Ext(base), head); ok {
-		return l
-	}
-	return enry.GetLanguage(base, head)
-}
-
-// preferred settles the extensions that are common and almost always mean one language,
-// without go-enry's statistics.
-func preferred(ext string, head []byte) (string, bool) {
-	switch ext {
-	case ".ts":
-		if bytes.HasPrefix(bytes.TrimSpace(head), []byte("<?xml")) {
-			return "XML", true
-		}
-		return "TypeScript", true
-	case ".tsx":
-		if bytes.HasPrefix(bytes.TrimSpace(head), []byte("<?xml")) {
-			return "XML", true
-		}
-		return "TSX", true
-	case ".md":
-		return "Markdown", true
-	case ".rs":
-		return "Rust", true
-	case ".cs":
-		return "C#", true
-	case ".yml", ".yaml":
-		return "YAML", true
-	case ".json":
-		return "JSON", true
-	case ".html":
-		return "HTML", true
-	case ".php":
-		return "PHP", true
-	case ".sql":
-		return "SQL", true
-	case ".txt":
-		return "Text", true
-	case ".s":
-		return "Assembly", true
-	case ".h":
-		return headerLanguage(head), true
-	}
-	return "", false
-}
-
-// headerLanguage tells the languages apart that share .h by words that only one has.
-func headerLanguage(head []byte) string {
-	for _, word := range []string{"@interface", "@protocol", "@class", "#import "} {
-		if bytes.Contains(head, []byte(word)) {
-			return "Objective-C"
-		}
-	}
-	for _, word := range []string{"\nclass ", "\nnamespace ", "\ntemplate", "std::", "public:", "private:", " final {", "constexpr ", "using namespace"} {
-		if bytes.Contains(head, []byte(word)) {
-			return "C++"
-		}
-	}
-	return "C"
-}
-
 // markers are words of which the head of nearly every generated file has one.
 var markers = [][]byte{
 	[]byte("enerated"), []byte("DO NOT EDIT"), []byte("GENERATED"), []byte("sourceMappingURL"), []byte("do not edit"), []byte("Do not edit"),
 }
 
-// isGenerated asks go-enry when the name or the head suggests it.
+// isGenerated looks closer when the name or the head suggests it.
 func isGenerated(name, base string, head, data []byte) bool {
 	if bytes.Contains(head, []byte("Code generated ")) && bytes.Contains(head, []byte("DO NOT EDIT")) || bytes.Contains(head, []byte("@generated")) {
 		return true
@@ -234,7 +153,7 @@ func isGenerated(name, base string, head, data []byte) bool {
 	}
 	for _, marker := range markers {
 		if bytes.Contains(head, marker) {
-			return enry.IsGenerated(name, data)
+			return language.IsGenerated(name, data)
 		}
 	}
 	return false

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"path"
 	"strings"
-
-	"github.com/go-enry/go-enry/v2"
 )
 
 // sniffBytes is how many first bytes decide whether a file is binary, as in git.
@@ -14,7 +12,7 @@ const sniffBytes = 8000
 // isBinary reports whether the first bytes hold a NUL or begin with the mark of UTF-16 or
 // UTF-32, which are not searched.
 func isBinary(data []byte) bool {
-	return bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) || enry.IsBinary(data)
+	return bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) || bytes.IndexByte(data[:min(len(data), sniffBytes)], 0) >= 0
 }
 
 const (
