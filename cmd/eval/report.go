@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"text/tabwriter"
+	"time"
 )
 
 // Budgets are the sizes of answers at which recall is measured, in tokens.
@@ -28,6 +29,7 @@ type Report struct {
 	first     []float64         // tokens read up to the first place that answers
 	missed    int               // real queries of which the engine says that nothing fits
 	refused   []bool            // by foreign query
+	watch     stopwatch
 }
 
 // tally is the scores of the queries of a repository.
@@ -225,7 +227,8 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Languages    []Row `json:"languages"`
 		Repositories []Row `json:"repositories"`
 		Sizes        Sizes `json:"sizes"`
-	}{r.Overall(), r.Categories(), r.Languages(), r.Repositories(), r.Sizes()})
+		Speed        Speed `json:"speed"`
+	}{r.Overall(), r.Categories(), r.Languages(), r.Repositories(), r.Sizes(), r.Speed()})
 }
 
 // WriteText writes the figures as tables.
@@ -248,6 +251,10 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(t, "  to the first answer\t\t%.0f\n", s.First)
 	fmt.Fprintf(t, "no answer\n  to what is not there\t\t%.3f\n  to what is there\t\t%.3f\n", s.Refused, s.Missed)
+	speed := r.Speed()
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	fmt.Fprintf(t, "speed\t\tms\n  first index, mean\t\t%.0f\n  first index, median\t\t%.0f\n", ms(speed.IndexMean), ms(speed.IndexMedian))
+	fmt.Fprintf(t, "  query, median\t%d\t%.2f\n  query, 95th percentile\t\t%.2f\n", speed.Queries, ms(speed.QueryMedian), ms(speed.Query95th))
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -106,10 +107,12 @@ func (r *Report) repository(ctx context.Context, w Workshop, repos string, repos
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	index, err := w.Index(ctx, root)
 	if err != nil {
 		return err
 	}
+	r.watch.indexed = append(r.watch.indexed, time.Since(began))
 	defer func() { err = errors.Join(err, index.Close()) }()
 	for i, a := range r.ablations {
 		embedder := w.Embedder()
@@ -124,6 +127,9 @@ func (r *Report) repository(ctx context.Context, w Workshop, repos string, repos
 				return errors.Join(err, engine.Close())
 			}
 			r.add(i, repository, q, answer)
+			if i == 0 {
+				r.watch.answered = append(r.watch.answered, answer.took)
+			}
 		}
 		for _, q := range foreign {
 			if i > 0 {
@@ -163,6 +169,7 @@ type answer struct {
 	hits   []Span
 	tokens []int
 	none   bool
+	took   time.Duration
 }
 
 type asker struct {
@@ -174,11 +181,13 @@ type asker struct {
 const bytesPerToken = 4
 
 func (a asker) ask(ctx context.Context, text string) (answer, error) {
+	began := time.Now()
 	result, err := a.engine.Search(ctx, a.index.View(), search.Query{Text: text})
+	took := time.Since(began)
 	if err != nil {
 		return answer{}, fmt.Errorf("ask %q: %w", text, err)
 	}
-	got := answer{none: len(result.Hits) == 0}
+	got := answer{none: len(result.Hits) == 0, took: took}
 	for _, w := range result.Warnings {
 		got.none = got.none || w.Code == search.WarnWeak
 	}
