@@ -82,7 +82,7 @@ func (a answerer) tell(ctx context.Context, q question, t *told) error {
 	if err != nil {
 		return err
 	}
-	codebase, err := a.host.store.Codebase(ctx, a.id)
+	codebase, err := a.host.reads.Codebase(ctx, a.id)
 	if err != nil {
 		return err
 	}

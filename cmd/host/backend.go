@@ -3,18 +3,20 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/store/standby"
 )
 
 // newBackend gives the handlers what they need. The store itself is the catalog, the
 // contents and the switch of snapshots.
 func (h *Host) newBackend() tool.Backend {
 	return tool.Backend{
-		Catalog:    catalog{h.store, h},
-		Contents:   h.store,
+		Catalog:    catalog{h.reads, h},
+		Contents:   h.reads,
 		Snapshots:  h.store,
 		Search:     searcher{h},
 		Registry:   registry{h},
@@ -26,9 +28,25 @@ func (h *Host) newBackend() tool.Backend {
 		Canon:      canonist{h},
 		History:    historian{h},
 		Keeper:     keeper{h},
-		Sessions:   h.store,
+		Sessions:   sessions{h.reads, h.store},
 		Now:        h.opts.Now,
 	}
+}
+
+// sessions reads as everything else is read, and writes to the store, which may be away.
+type sessions struct {
+	store.Reader
+	writer store.Writer
+}
+
+// PutSession keeps a session.
+func (s sessions) PutSession(ctx context.Context, session store.Session) error {
+	if away, ok := s.Reader.(*standby.Reader); ok {
+		if _, gone := away.Away(); gone {
+			return fmt.Errorf("keep the session: %w", store.ErrUnavailable)
+		}
+	}
+	return s.writer.PutSession(ctx, session)
 }
 
 // searcher searches with the engine.
@@ -41,7 +59,7 @@ func (s searcher) Search(ctx context.Context, view store.View, q search.Query) (
 	if !errors.Is(err, store.ErrNotFound) {
 		return result, adviseDamage(view.Snapshot.Codebase, err)
 	}
-	view, verr := s.store.View(ctx, view.Snapshot.Codebase, view.Snapshot.Number)
+	view, verr := s.reads.View(ctx, view.Snapshot.Codebase, view.Snapshot.Number)
 	if verr != nil {
 		return result, errors.Join(err, verr)
 	}

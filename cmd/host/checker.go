@@ -56,12 +56,12 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 			verdict.Reason = "an older snapshot is served since a rollback; `freshet sync` serves the tree again"
 		}
 	}
-	if o.MinToken != nil && (o.MinToken.Epoch != c.store.Epoch() || o.MinToken.Codebase != id) {
+	if o.MinToken != nil && (o.MinToken.Epoch != c.reads.Epoch() || o.MinToken.Codebase != id) {
 		verdict.State, verdict.Reason = search.Unknown, "the token was given by another index"
 	}
 	reading, err := c.reading(ctx, id, verdict)
 	proven := verdict.State == search.Current || verdict.State == search.CaughtUp
-	if err == nil && proven && len(reading.Verdict.Requires) == 0 {
+	if err == nil && proven && len(reading.Verdict.Requires) == 0 && c.away() == nil {
 		err = runner(c).note(ctx, id, nil) // whatever failed before is made good
 	}
 	return reading, err
@@ -118,31 +118,31 @@ func (h *Host) sealWords(ctx context.Context, id store.CodebaseID) error {
 
 // rolledBack reports whether an older snapshot is served although the newest is sealed.
 func (h *Host) rolledBack(ctx context.Context, id store.CodebaseID) (bool, error) {
-	codebase, err := h.store.Codebase(ctx, id)
+	codebase, err := h.reads.Codebase(ctx, id)
 	if err != nil || codebase.Current == 0 || codebase.Current == codebase.Latest {
 		return false, err
 	}
-	latest, err := h.store.Snapshot(ctx, id, codebase.Latest)
+	latest, err := h.reads.Snapshot(ctx, id, codebase.Latest)
 	return latest.Level == store.LevelFull, err
 }
 
 // served returns the snapshot that is current, or ErrNoSnapshot.
 func (h *Host) served(ctx context.Context, id store.CodebaseID) (store.Snapshot, error) {
-	codebase, err := h.store.Codebase(ctx, id)
+	codebase, err := h.reads.Codebase(ctx, id)
 	if err != nil {
 		return store.Snapshot{}, fmt.Errorf("codebase %s: %w", id, err)
 	}
 	if codebase.Current == 0 {
 		return store.Snapshot{}, store.ErrNoSnapshot
 	}
-	return h.store.Snapshot(ctx, id, codebase.Current)
+	return h.reads.Snapshot(ctx, id, codebase.Current)
 }
 
 // reading completes a verdict with what is served.
 func (h *Host) reading(ctx context.Context, id store.CodebaseID, verdict search.Verdict) (tool.Reading, error) {
 	r := tool.Reading{Verdict: verdict, Running: h.ops.running(id)}
-	r.Verdict.Warnings = h.noticed(id)
 	served, err := h.served(ctx, id)
+	r.Verdict.Warnings = append(h.noticed(id), h.away()...)
 	if errors.Is(err, store.ErrNoSnapshot) {
 		return r, nil
 	}
@@ -154,7 +154,7 @@ func (h *Host) reading(ctx context.Context, id store.CodebaseID, verdict search.
 
 // retained reads a snapshot that was asked for by its number.
 func (h *Host) retained(ctx context.Context, id store.CodebaseID, number uint64) (tool.Reading, error) {
-	snapshot, err := h.store.Snapshot(ctx, id, number)
+	snapshot, err := h.reads.Snapshot(ctx, id, number)
 	if err != nil {
 		return tool.Reading{}, fmt.Errorf("snapshot %d: %w", number, err)
 	}
@@ -165,25 +165,25 @@ func (h *Host) retained(ctx context.Context, id store.CodebaseID, number uint64)
 // readingOf completes a reading with a sealed snapshot.
 func (h *Host) readingOf(ctx context.Context, served store.Snapshot, r tool.Reading) (tool.Reading, error) {
 	id := served.Codebase
-	view, err := h.store.View(ctx, id, served.Number)
+	view, err := h.reads.View(ctx, id, served.Number)
 	if err != nil {
 		return r, fmt.Errorf("view of snapshot %d: %w", served.Number, err)
 	}
-	indexed, err := h.store.Recipe(ctx, served.Fingerprint)
+	indexed, err := h.reads.Recipe(ctx, served.Fingerprint)
 	if err != nil {
 		return r, fmt.Errorf("recipe of snapshot %d: %w", served.Number, err)
 	}
-	position, err := h.store.LogPosition(ctx)
+	position, err := h.reads.LogPosition(ctx)
 	if err != nil {
 		return r, err
 	}
-	failures, err := h.store.Failures(ctx, id)
+	failures, err := h.reads.Failures(ctx, id)
 	if err != nil {
 		return r, err
 	}
 	v := &r.Verdict
 	v.Root, v.Snapshot, v.Level, v.Fingerprint = served.Root, served.Number, served.Level, served.Fingerprint
-	v.Token = search.Token{Epoch: h.store.Epoch(), Codebase: id, Snapshot: served.Number, Root: served.Root}
+	v.Token = search.Token{Epoch: h.reads.Epoch(), Codebase: id, Snapshot: served.Number, Root: served.Root}
 	v.Sequence = position.Sequence
 	v.Requires = indexed.Diff(h.recipe)
 	for _, f := range failures {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/freshet/freshet/cmd/cluster"
 	"github.com/freshet/freshet/pipeline/bus/natsserver/clustertest"
-	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/pgstore/pgtest"
 )
 
@@ -63,7 +62,7 @@ func TestClearLeavesNothing(t *testing.T) {
 	check(t, err)
 	held, err := parts.Bus.Held(t.Context())
 	check(t, err)
-	if n := held[store.CodebaseID(id)]; n != 0 {
+	if n := held[id]; n != 0 {
 		t.Errorf("the log holds %d messages of it: %v", n, held)
 	}
 	state, err := parts.Bus.State(t.Context())

@@ -23,6 +23,7 @@ import (
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/store/sqlitestore"
+	"github.com/freshet/freshet/store/standby"
 )
 
 // Options of a host. Home is required.
@@ -84,6 +85,8 @@ type Host struct {
 	candidates cluster.Candidates // of a shared store that has them
 	lock       *os.File
 	store      store.Store
+	reads      store.Reader    // what answers are read from: the store, or standby
+	standby    *standby.Reader // over a shared store
 	bus        *natsbus.Bus
 	pool       *chunk.Pool
 	provider   embedding.Querier
@@ -162,7 +165,7 @@ func (h *Host) open(ctx context.Context) error {
 			return err
 		}
 	}
-	h.engine = search.New(h.store, h.provider, search.Options{Proposer: h.candidates, ProposeFrom: h.opts.proposeFrom, Reranking: reranking})
+	h.engine = search.New(h.reads, h.provider, search.Options{Proposer: h.candidates, ProposeFrom: h.opts.proposeFrom, Reranking: reranking})
 	h.pipeline = pipeline.New(h.parts())
 	h.standing = meter.NewStanding(h.bus, h.store, h.pipeline.Consumers(), h.opts.Now, h.opts.Log)
 	h.backend = h.newBackend()
@@ -178,7 +181,7 @@ func (h *Host) openParts(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
-	h.store = local
+	h.store, h.reads = local, local
 	h.bus, err = natsbus.Open(ctx, natsbus.Options{Dir: filepath.Join(h.opts.Home, logName), Log: h.opts.Log})
 	if err != nil {
 		return fmt.Errorf("open event log: %w", err)
@@ -289,6 +292,9 @@ func (h *Host) release() error {
 	closeProvider(h.provider)
 	if h.bus != nil {
 		errs = append(errs, h.bus.Close())
+	}
+	if h.standby != nil {
+		errs = append(errs, h.standby.Close())
 	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())

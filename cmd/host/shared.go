@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/store/standby"
 )
 
 // cacheName is the folder of a data directory that keeps segments of a shared store.
@@ -45,7 +48,23 @@ func (h *Host) openShared(ctx context.Context) error {
 		return err
 	}
 	h.store, h.bus, h.holder, h.candidates = parts.Store, parts.Bus, parts.Holder, parts.Candidates
+	h.standby = standby.New(h.store, standby.Options{Now: h.opts.Now, Log: h.opts.Log})
+	h.reads = h.standby
 	return nil
+}
+
+// away warns when the shared store cannot be reached, and what is served was read before.
+func (h *Host) away() []search.Warning {
+	if h.standby == nil {
+		return nil
+	}
+	since, gone := h.standby.Away()
+	if !gone {
+		return nil
+	}
+	return []search.Warning{{Code: "store_away", Message: fmt.Sprintf("the store cannot be reached since %s (%s): "+
+		"this is what was read of it before, and what others indexed since is not known; `freshet doctor` looks for the cause",
+		since.UTC().Format(time.RFC3339), h.opts.Now().Sub(since).Round(time.Second))}}
 }
 
 // hear follows what other processes do, so that those who wait here are woken, until ctx
@@ -84,6 +103,7 @@ func (h *Host) heard(ctx context.Context, e event.Event) {
 			h.sealed(snapshot)
 		}
 	case event.CodebaseCleared:
+		h.standby.Forget()
 		h.work.Go(func() error {
 			h.unfollow(e.Codebase)
 			return nil
@@ -125,13 +145,13 @@ func (h *Host) republish(ctx context.Context) error {
 // catalog shows the roots of other places with the place before them: their paths are none
 // of this host.
 type catalog struct {
-	store.Store
+	store.Reader
 	host *Host
 }
 
 // Codebases lists all codebases.
 func (c catalog) Codebases(ctx context.Context) ([]store.Codebase, error) {
-	all, err := c.Store.Codebases(ctx)
+	all, err := c.Reader.Codebases(ctx)
 	for i := range all {
 		if !c.host.here(all[i]) {
 			all[i].Root = all[i].Place + ":" + all[i].Root

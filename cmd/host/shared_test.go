@@ -34,6 +34,12 @@ func newSite(t *testing.T) *site {
 // join opens a session of a host on a place.
 func (s *site) join(t *testing.T, place string, watch bool, roles []pipeline.Role) *Session {
 	t.Helper()
+	return s.joinThrough(t, place, watch, roles, lent{s.store})
+}
+
+// joinThrough opens a session of a host that has a store of its own choice.
+func (s *site) joinThrough(t *testing.T, place string, watch bool, roles []pipeline.Role, through store.Store) *Session {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +47,7 @@ func (s *site) join(t *testing.T, place string, watch bool, roles []pipeline.Rol
 	session, err := Connect(t.Context(), Options{
 		Home: t.TempDir(), Version: "test", ChunkCommand: []string{self, asChild}, Watch: watch, Roles: roles,
 		Cluster:   cluster.Settings{NATS: s.nats.URL(), Database: "lent", Place: place},
-		OpenStore: func(context.Context) (store.Store, error) { return lent{s.store}, nil },
+		OpenStore: func(context.Context) (store.Store, error) { return through, nil },
 	})
 	if err != nil {
 		t.Fatal(err)

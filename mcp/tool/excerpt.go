@@ -3,11 +3,13 @@ package tool
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/sync/merkle"
 )
@@ -17,16 +19,22 @@ type bodies struct {
 	contents Contents
 	held     map[merkle.Hash][]byte
 	outlines *outlines
+	bare     int // hits without their code, because the store is away
 }
 
 func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, error) {
 	data, ok := b.held[found.Content]
 	if !ok {
 		var err error
-		if data, err = b.contents.Content(ctx, found.Content); err != nil {
+		data, err = b.contents.Content(ctx, found.Content)
+		switch {
+		case errors.Is(err, store.ErrUnavailable):
+			b.bare++
+		case err != nil:
 			return Hit{}, fmt.Errorf("content of %s: %w", merkle.QuotePath(found.Path), err)
+		default:
+			b.held[found.Content] = data
 		}
-		b.held[found.Content] = data
 	}
 	start, end := int(found.StartLine), int(found.EndLine)
 	hit := Hit{
@@ -46,6 +54,9 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 		return hit, nil
 	}
 	syntax, ok, err := b.outlines.of(ctx, found.Content, found.Language)
+	if errors.Is(err, store.ErrUnavailable) {
+		return hit, nil
+	}
 	if err != nil || !ok {
 		return hit, err
 	}

@@ -253,7 +253,7 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 	for _, found := range a.result.Hits {
 		keys = append(keys, outlines.key(found.Content, found.Language))
 	}
-	if err := outlines.load(ctx, keys); err != nil {
+	if err := outlines.load(ctx, keys); err != nil && !errors.Is(err, store.ErrUnavailable) {
 		return err
 	}
 	bodies := bodies{contents: c.Contents, held: map[merkle.Hash][]byte{}, outlines: outlines}
@@ -276,6 +276,9 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 	c.mark(hits)
 	for i, hit := range hits {
 		hits[i] = project(hit, c.shape.Verbosity)
+	}
+	if bodies.bare > 0 {
+		c.warn("code_missing", "the code of "+plural(bodies.bare, "hit")+" is left out: the store cannot be reached; the lines are those of the files as they were indexed")
 	}
 	dropped := len(a.result.Hits) - len(hits)
 	if dropped > 0 {

@@ -181,7 +181,7 @@ func page[T any](r *run, all []T, exact bool, hit func(T) (Hit, error)) error {
 		r.result.Hits = append(r.result.Hits, h)
 	}
 	if r.syntax.gone > 0 {
-		r.warn("syntax_missing", "signatures of %d files are left out: the store does not have their syntax", r.syntax.gone)
+		r.warn("syntax_missing", "signatures of %d files are left out: the store does not give their syntax", r.syntax.gone)
 	}
 	return nil
 }

@@ -1,0 +1,131 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// severed is a store behind a connection that can be cut, as far as answers read it.
+type severed struct {
+	store.Store
+	cut *atomic.Bool
+}
+
+func through[V any](s severed, read func() (V, error)) (V, error) {
+	if s.cut.Load() {
+		var none V
+		return none, fmt.Errorf("dial: %w", store.ErrUnavailable)
+	}
+	return read()
+}
+
+func (severed) Close() error { return nil }
+
+func (s severed) Codebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
+	return through(s, func() (store.Codebase, error) { return s.Store.Codebase(ctx, id) })
+}
+
+func (s severed) Codebases(ctx context.Context) ([]store.Codebase, error) {
+	return through(s, func() ([]store.Codebase, error) { return s.Store.Codebases(ctx) })
+}
+
+func (s severed) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (store.Snapshot, error) {
+	return through(s, func() (store.Snapshot, error) { return s.Store.Snapshot(ctx, id, number) })
+}
+
+func (s severed) View(ctx context.Context, id store.CodebaseID, number uint64) (store.View, error) {
+	return through(s, func() (store.View, error) { return s.Store.View(ctx, id, number) })
+}
+
+func (s severed) Recipe(ctx context.Context, fp store.Fingerprint) (store.Recipe, error) {
+	return through(s, func() (store.Recipe, error) { return s.Store.Recipe(ctx, fp) })
+}
+
+func (s severed) LogPosition(ctx context.Context) (store.LogPosition, error) {
+	return through(s, func() (store.LogPosition, error) { return s.Store.LogPosition(ctx) })
+}
+
+func (s severed) Failures(ctx context.Context, id store.CodebaseID) ([]store.Failure, error) {
+	return through(s, func() ([]store.Failure, error) { return s.Store.Failures(ctx, id) })
+}
+
+func (s severed) Content(ctx context.Context, h merkle.Hash) ([]byte, error) {
+	return through(s, func() ([]byte, error) { return s.Store.Content(ctx, h) })
+}
+
+func (s severed) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error) {
+	return through(s, func() (map[store.SyntaxKey]store.Syntax, error) { return s.Store.Syntax(ctx, keys) })
+}
+
+func (s severed) OpenSegment(ctx context.Context, id store.SegmentID) (store.Segment, error) {
+	return through(s, func() (store.Segment, error) { return s.Store.OpenSegment(ctx, id) })
+}
+
+// TestAnswersWithoutTheStore: a host that is cut off from the store answers from what it
+// read, proven by who sees the tree, and says so; what was indexed elsewhere since makes its
+// answer one that is behind. Hits that it never read come without their code.
+func TestAnswersWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	root := tree(t)
+	seeing := s.join(t, "one", true, nil)
+	must(t, seeing, "index", map[string]any{"path": root, "wait": true})
+	var cut atomic.Bool
+	blind := s.joinThrough(t, "two", false, nothing(), severed{s.store, &cut})
+	id := string(must(t, seeing, "status", map[string]any{"codebase": root}).Codebase.ID)
+	find := func(word, mode string) *tool.Envelope {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		envelope, err := blind.Call(ctx, "search", map[string]any{
+			"query": word, "mode": "text", "codebase": id, "freshness": mode, "max_wait_ms": 2_000, "session_id": "s", "limit": 1,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return envelope
+	}
+	warned := func(e *tool.Envelope, code string) bool {
+		return slices.ContainsFunc(e.Warnings, func(w search.Warning) bool { return w.Code == code })
+	}
+	if e := find("Name7", "strict"); e.Error != nil || len(e.Results) == 0 || warned(e, "store_away") {
+		t.Fatalf("with the store: %v, %d hits, %+v", e.Error, len(e.Results), e.Warnings)
+	}
+	cut.Store(true)
+	e := find("Name7", "strict")
+	if e.Error != nil || e.Freshness.State != "current" || len(e.Results) == 0 || e.Results[0].Content == "" || !warned(e, "store_away") {
+		t.Errorf("without it: %v, %+v, %d hits, %+v", e.Error, e.Freshness, len(e.Results), e.Warnings)
+	}
+	if e := find("Name3", "strict"); e.Error != nil || len(e.Results) == 0 || !warned(e, "code_missing") {
+		t.Errorf("a file that was never read: %v, %d hits, %+v", e.Error, len(e.Results), e.Warnings)
+	}
+	write(t, root, "new.go", "package pkg\n\n// Quagga is new.\nfunc Quagga() {}\n")
+	must(t, seeing, "index", map[string]any{"path": root, "wait": true})
+	if e := find("Name7", "verified"); e.Error != nil || e.Freshness.State != "behind" || !warned(e, "store_away") {
+		t.Errorf("after an edit that it cannot know: %v, %+v", e.Error, e.Freshness)
+	}
+	if e := find("Quagga", "strict"); e.Error == nil || e.Error.Code != tool.CodeStaleTimeout {
+		t.Errorf("strict after that edit: %v", e.Error)
+	}
+	cut.Store(false)
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		e := find("Quagga", "verified")
+		if len(e.Results) > 0 && !warned(e, "store_away") && (e.Freshness.State == "current" || e.Freshness.State == "caught_up") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the store is back: %d hits, %+v, %+v", len(e.Results), e.Freshness, e.Warnings)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,299 @@
+package standby
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// Options of New; the zero value is usable.
+type Options struct {
+	// Patience is how long a read that could be answered from memory waits for the store; 0
+	// means 2 seconds.
+	Patience time.Duration
+	// ProbeEvery is the least time between looks whether the store is back; 0 means a second.
+	ProbeEvery time.Duration
+	// ContentBytes is how much of contents is kept; 0 means 32 MiB.
+	ContentBytes int
+	Now          func() time.Time
+	Log          *slog.Logger
+}
+
+// How many answers of each other kind are kept.
+const (
+	fewAnswers  = 256
+	manyAnswers = 4096
+	// probeWait bounds a look whether the store is back.
+	probeWait = 5 * time.Second
+)
+
+// Reader is a store.Reader that remembers what it read. The methods that it does not name
+// are those of the store. It may be used from several goroutines.
+type Reader struct {
+	store.Reader
+	opts Options
+
+	codebases memory[store.CodebaseID, store.Codebase]
+	listed    memory[struct{}, []store.Codebase]
+	recipes   memory[store.Fingerprint, store.Recipe]
+	snapshots memory[version, store.Snapshot]
+	views     memory[version, store.View]
+	failures  memory[store.CodebaseID, []store.Failure]
+	positions memory[struct{}, store.LogPosition]
+	files     memory[place, store.FileEntry]
+	contents  memory[merkle.Hash, []byte]
+	syntaxes  memory[store.SyntaxKey, store.Syntax]
+
+	ctx     context.Context //nolint:containedctx // of the probes, which outlive the reads that began them
+	stop    context.CancelFunc
+	probes  sync.WaitGroup
+	mu      sync.Mutex // guards what follows
+	since   time.Time  // when the store went away; zero while it is there
+	probed  time.Time
+	probing bool
+	closed  bool
+}
+
+// version names a snapshot, and place a file in one.
+type (
+	version struct {
+		codebase store.CodebaseID
+		number   uint64
+	}
+	place struct {
+		version
+		path string
+	}
+)
+
+// New returns a reader over r, which stays the caller's. It must be closed before r is.
+func New(r store.Reader, o Options) *Reader {
+	if o.Patience <= 0 {
+		o.Patience = 2 * time.Second
+	}
+	if o.ProbeEvery <= 0 {
+		o.ProbeEvery = time.Second
+	}
+	if o.ContentBytes <= 0 {
+		o.ContentBytes = 32 << 20
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Reader{Reader: r, opts: o, ctx: ctx, stop: stop}
+	s.codebases.most, s.listed.most, s.recipes.most, s.positions.most = fewAnswers, 1, fewAnswers, 1
+	s.snapshots.most, s.views.most, s.failures.most = fewAnswers, fewAnswers, fewAnswers
+	s.files.most, s.syntaxes.most = manyAnswers, fewAnswers
+	s.contents.most = o.ContentBytes
+	s.contents.cost = func(data []byte) int { return len(data) + 1 }
+	return s
+}
+
+// Close ends what runs in the background and forgets everything. It may be called twice.
+func (s *Reader) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.probes.Wait()
+	s.Forget()
+	return nil
+}
+
+// Forget forgets everything: after a codebase was removed nothing of it stays.
+func (s *Reader) Forget() {
+	s.codebases.clear()
+	s.listed.clear()
+	s.recipes.clear()
+	s.snapshots.clear()
+	s.views.clear()
+	s.failures.clear()
+	s.positions.clear()
+	s.files.clear()
+	s.contents.clear()
+	s.syntaxes.clear()
+}
+
+// Away tells since when the store cannot be reached, and whether that is so.
+func (s *Reader) Away() (since time.Time, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.since, !s.since.IsZero()
+}
+
+// ask reads, and answers from memory when the store is away and the answer is there.
+func ask[K comparable, V any](ctx context.Context, s *Reader, m *memory[K, V], key K, read func(context.Context) (V, error)) (V, error) {
+	held, known := m.get(key)
+	if _, away := s.Away(); away && known {
+		s.probe()
+		return held, ctx.Err()
+	}
+	patient := ctx
+	if known {
+		var cancel context.CancelFunc
+		patient, cancel = context.WithTimeout(ctx, s.opts.Patience)
+		defer cancel()
+	}
+	v, err := read(patient)
+	switch {
+	case err == nil:
+		m.put(key, v)
+		s.returned()
+	case ctx.Err() != nil:
+	case errors.Is(err, store.ErrUnavailable), patient.Err() != nil:
+		s.went(err)
+		if known {
+			return held, nil
+		}
+	default:
+		m.drop(key)
+	}
+	return v, err
+}
+
+func (s *Reader) went(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() {
+		s.since = s.opts.Now()
+		s.probed = s.since
+		s.opts.Log.Warn("the store is away; reads are answered from memory", "error", err)
+	}
+}
+
+func (s *Reader) returned() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.since.IsZero() {
+		s.opts.Log.Info("the store is back", "away", s.opts.Now().Sub(s.since))
+		s.since = time.Time{}
+	}
+}
+
+// probe looks in the background whether the store is back.
+func (s *Reader) probe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.opts.Now()
+	if s.closed || s.probing || now.Sub(s.probed) < s.opts.ProbeEvery {
+		return
+	}
+	s.probing, s.probed = true, now
+	s.probes.Go(func() {
+		ctx, cancel := context.WithTimeout(s.ctx, probeWait)
+		defer cancel()
+		_, err := s.Reader.LogPosition(ctx)
+		s.mu.Lock()
+		s.probing = false
+		s.mu.Unlock()
+		if err == nil {
+			s.returned()
+		}
+	})
+}
+
+// Codebase implements store.Reader.
+func (s *Reader) Codebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
+	return ask(ctx, s, &s.codebases, id, func(ctx context.Context) (store.Codebase, error) { return s.Reader.Codebase(ctx, id) })
+}
+
+// Codebases implements store.Reader.
+func (s *Reader) Codebases(ctx context.Context) ([]store.Codebase, error) {
+	all, err := ask(ctx, s, &s.listed, struct{}{}, s.Reader.Codebases)
+	return slices.Clone(all), err
+}
+
+// Recipe implements store.Reader.
+func (s *Reader) Recipe(ctx context.Context, fp store.Fingerprint) (store.Recipe, error) {
+	return ask(ctx, s, &s.recipes, fp, func(ctx context.Context) (store.Recipe, error) { return s.Reader.Recipe(ctx, fp) })
+}
+
+// Snapshot implements store.Reader.
+func (s *Reader) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (store.Snapshot, error) {
+	return ask(ctx, s, &s.snapshots, version{id, number}, func(ctx context.Context) (store.Snapshot, error) {
+		return s.Reader.Snapshot(ctx, id, number)
+	})
+}
+
+// View implements store.Reader. What it returns is shared and must not be written.
+func (s *Reader) View(ctx context.Context, id store.CodebaseID, number uint64) (store.View, error) {
+	return ask(ctx, s, &s.views, version{id, number}, func(ctx context.Context) (store.View, error) {
+		return s.Reader.View(ctx, id, number)
+	})
+}
+
+// Failures implements store.Reader.
+func (s *Reader) Failures(ctx context.Context, id store.CodebaseID) ([]store.Failure, error) {
+	all, err := ask(ctx, s, &s.failures, id, func(ctx context.Context) ([]store.Failure, error) { return s.Reader.Failures(ctx, id) })
+	return slices.Clone(all), err
+}
+
+// LogPosition implements store.Reader.
+func (s *Reader) LogPosition(ctx context.Context) (store.LogPosition, error) {
+	return ask(ctx, s, &s.positions, struct{}{}, s.Reader.LogPosition)
+}
+
+// File implements store.Reader.
+func (s *Reader) File(ctx context.Context, id store.CodebaseID, number uint64, path string) (store.FileEntry, error) {
+	return ask(ctx, s, &s.files, place{version{id, number}, path}, func(ctx context.Context) (store.FileEntry, error) {
+		return s.Reader.File(ctx, id, number, path)
+	})
+}
+
+// Content implements store.Reader. What it returns is shared and must not be written.
+func (s *Reader) Content(ctx context.Context, h merkle.Hash) ([]byte, error) {
+	return ask(ctx, s, &s.contents, h, func(ctx context.Context) ([]byte, error) { return s.Reader.Content(ctx, h) })
+}
+
+// Syntax implements store.Reader. The syntaxes that it returns are shared and must not be
+// written. While the store is away it returns those that are known, and with them
+// store.ErrUnavailable when these are not all.
+func (s *Reader) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error) {
+	if _, away := s.Away(); !away {
+		found, err := s.Reader.Syntax(ctx, keys)
+		if err == nil {
+			for key, syntax := range found {
+				s.syntaxes.put(key, syntax)
+			}
+			return found, nil
+		}
+		if ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable) {
+			return found, err
+		}
+		s.went(err)
+	}
+	s.probe()
+	found, missing := make(map[store.SyntaxKey]store.Syntax, len(keys)), 0
+	for _, key := range keys {
+		if syntax, known := s.syntaxes.get(key); known {
+			found[key] = syntax
+		} else {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return found, fmt.Errorf("%d of %d syntaxes: %w", missing, len(keys), store.ErrUnavailable)
+	}
+	return found, nil
+}
+
+// Session implements store.Reader. What an agent was shown is not remembered: without the
+// store there is no session.
+func (s *Reader) Session(ctx context.Context, id string) (store.Session, error) {
+	if _, away := s.Away(); away {
+		s.probe()
+		return store.Session{}, fmt.Errorf("session: %w", store.ErrUnavailable)
+	}
+	return s.Reader.Session(ctx, id)
+}
