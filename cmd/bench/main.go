@@ -36,6 +36,7 @@ type settings struct {
 	program string
 	pairs   int
 	rounds  int
+	calls   int
 	profile string
 	out     io.Writer
 }
@@ -79,6 +80,7 @@ func measurement(ctx context.Context, args []string) error {
 	flags.StringVar(&s.program, "freshet", "", "index, mcp, workers: the freshet to measure; built when empty")
 	flags.IntVar(&s.pairs, "pairs", 5, "interleaved pairs of runs")
 	flags.IntVar(&s.rounds, "n", 60, "edits or queries")
+	flags.IntVar(&s.calls, "calls", 1, "workers: requests that each has with the embedding service at once")
 	flags.StringVar(&s.profile, "cpuprofile", "", "check, edit, query: write a CPU profile of this process, which is the host")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err

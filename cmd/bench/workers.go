@@ -35,8 +35,8 @@ const (
 	lookEvery = 250 * time.Millisecond
 )
 
-// measureWorkers measures what 1, 2 and 4 worker processes cut and embed of a tree in a
-// cluster, embedding by a service on loopback that takes 50 ms a request whatever it is
+// measureWorkers measures what 1, 2 and 4 worker processes, of one core each as long as there
+// are so many, cut and embed of a tree in a cluster, embedding by a service on loopback that takes 50 ms a request whatever it is
 // asked; and the time from an edit to the answer that has it.
 func measureWorkers(ctx context.Context, s settings) (err error) {
 	work, err := os.MkdirTemp("", "freshet-bench-")
@@ -51,7 +51,7 @@ func measureWorkers(ctx context.Context, s settings) (err error) {
 	if err != nil {
 		return err
 	}
-	s.printf("%s: %d files, %.1f MB; %d cores; load %s\n", filepath.Base(s.repo), files, float64(bytes)/1e6, runtime.NumCPU(), load())
+	s.printf("%s: %d files, %.1f MB; %d cores; %d calls of a worker at once; load %s\n", filepath.Base(s.repo), files, float64(bytes)/1e6, runtime.NumCPU(), s.calls, load())
 	var first [2]float64
 	for _, n := range []int{1, 2, 4} {
 		y, err := s.openYard(ctx, filepath.Join(work, strconv.Itoa(n)))
@@ -121,8 +121,9 @@ func (y *yard) close() error {
 func (y *yard) work(ctx context.Context, n int, roles string) error {
 	for range n {
 		cmd := exec.CommandContext(ctx, y.program, "worker", "--role", roles)
-		cmd.Env = append(os.Environ(), "FRESHET_NATS_URL="+y.shared.NATS, "FRESHET_DATABASE_URL="+y.shared.Database, "FRESHET_TENANT="+y.shared.Tenant,
-			"FRESHET_EMBEDDER=openai", "FRESHET_EMBEDDER_URL="+y.service.URL, "FRESHET_EMBEDDER_MODEL="+stubModel, "FRESHET_EMBEDDER_DIMENSION="+strconv.Itoa(stubDimension))
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "FRESHET_NATS_URL="+y.shared.NATS, "FRESHET_DATABASE_URL="+y.shared.Database, "FRESHET_TENANT="+y.shared.Tenant,
+			"FRESHET_EMBEDDER=openai", "FRESHET_EMBEDDER_URL="+y.service.URL, "FRESHET_EMBEDDER_MODEL="+stubModel, "FRESHET_EMBEDDER_DIMENSION="+strconv.Itoa(stubDimension),
+			"FRESHET_EMBEDDER_CONCURRENCY="+strconv.Itoa(y.calls))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			return err
