@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/pgstore"
@@ -53,14 +54,25 @@ func Open(ctx context.Context, s Settings, o Options) (*Parts, error) {
 	}
 	var err error
 	if p.Store, err = o.OpenStore(ctx); err != nil {
-		return nil, fmt.Errorf("open the shared store: %w", err)
+		return nil, advise(tool.CodeStoreUnavailable, fmt.Errorf("open the shared store: %w", err))
 	}
 	p.Candidates, _ = p.Store.(Candidates) // others have every vector compared
 	p.Bus, err = natsbus.Open(ctx, s.LogOptions(o.Now, o.Log))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the shared event log: %w", err), p.Store.Close())
+		return nil, errors.Join(advise(tool.CodeBusUnavailable, fmt.Errorf("open the shared event log: %w", err)), p.Store.Close())
 	}
 	return p, nil
+}
+
+// advise sends whoever cannot open a part of the cluster to the command that examines all of
+// them. Errors that say themselves what to do stay as they are.
+func advise(code tool.Code, err error) error {
+	if errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrMigrationModified) || errors.Is(err, store.ErrCorrupt) {
+		return err
+	}
+	return tool.Errorf(code, "%w", err).Next(tool.NextStep{
+		Tool: tool.ToolCommandLine, Arguments: map[string]any{"command": "freshet doctor"}, Why: "names each part of the cluster that cannot be used, and what to do about it",
+	})
 }
 
 // LogOptions are how the log of the settings is opened. Check has found them right.
