@@ -100,10 +100,7 @@ func (s *Synchronizer) open(ctx context.Context, rebuild bool) error {
 	if s.opts.Observer != nil {
 		s.opts.Observer.Opened(snapshot, len(work))
 	}
-	if err := s.opts.Outbox.Flush(ctx); err != nil {
-		// The events are committed: whoever flushes next publishes them.
-		s.opts.Log.Warn("publish later", "codebase", s.id, "snapshot", snapshot.Number, "error", err)
-	}
+	s.publishing.publish(ctx)
 	return nil
 }
 

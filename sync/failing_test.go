@@ -68,7 +68,7 @@ func TestWhatTheStoreRefusedIsLookedAtAgain(t *testing.T) {
 func TestAuditFindsWhatNobodyHears(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "outside.go")
-	r := newRigAuditing(t, t.TempDir(), watching(t), 50*time.Millisecond)
+	r := startRig(t, t.TempDir(), merklesync.Options{Outbox: silent{}, Watching: watching(t), Audit: 50 * time.Millisecond})
 	r.write("x.go", "package x\n")
 	r.live()
 	r.same("at first")

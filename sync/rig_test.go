@@ -46,10 +46,11 @@ func (r *rig) Opened(snapshot store.Snapshot, _ int) { r.opened <- snapshot }
 
 func newRig(t testing.TB, root string, watching merklesync.Watching) *rig {
 	t.Helper()
-	return newRigAuditing(t, root, watching, 0)
+	return startRig(t, root, merklesync.Options{Outbox: silent{}, Watching: watching})
 }
 
-func newRigAuditing(t testing.TB, root string, watching merklesync.Watching, audit time.Duration) *rig {
+// startRig starts a rig whose synchronizer has the options that are not the rig's to choose.
+func startRig(t testing.TB, root string, o merklesync.Options) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, root: root, store: &fallible{Store: memstore.New(memstore.Options{})},
@@ -59,9 +60,8 @@ func newRigAuditing(t testing.TB, root string, watching merklesync.Watching, aud
 	r.must(err)
 	codebase, err := r.store.Register(t.Context(), store.Codebase{ID: "cwatched", Name: "watched", Root: root, Identity: identity})
 	r.must(err)
-	r.sync = merklesync.New(r.store, codebase.ID, merklesync.Options{
-		Outbox: silent{}, Observer: r, Watching: watching, Audit: audit, Recipe: store.Recipe{Schema: 1, IgnoreRules: scan.Version},
-	})
+	o.Observer, o.Recipe = r, store.Recipe{Schema: 1, IgnoreRules: scan.Version}
+	r.sync = merklesync.New(r.store, codebase.ID, o)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.sync.Run(ctx) }()

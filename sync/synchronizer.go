@@ -62,6 +62,8 @@ type Synchronizer struct {
 	failure  string   // of the last check that nobody asked for; owned by Run
 	state    state    // owned by Run
 	watching watching // but for its status, owned by Run
+
+	publishing publishing
 }
 
 // round is one check that any number of callers share.
@@ -104,6 +106,12 @@ func New(s store.Store, id store.CodebaseID, opts Options) *Synchronizer {
 	return &Synchronizer{
 		store: s, opts: opts, id: id, fingerprint: opts.Recipe.Fingerprint(),
 		wake: make(chan struct{}, 1), watching: newWatching(opts),
+		publishing: publishing{flush: func(ctx context.Context) {
+			if err := opts.Outbox.Flush(ctx); err != nil && ctx.Err() == nil {
+				// The events are committed: whoever flushes next publishes them.
+				opts.Log.Warn("publish later", "codebase", id, "error", err)
+			}
+		}},
 	}
 }
 
@@ -157,6 +165,7 @@ func (s *Synchronizer) nudge() {
 
 // Run serves checks until ctx ends, and returns nil then.
 func (s *Synchronizer) Run(ctx context.Context) error {
+	defer s.publishing.running.Wait()
 	defer s.end()
 	defer s.watching.close()
 	var audit <-chan time.Time

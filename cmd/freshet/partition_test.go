@@ -164,6 +164,21 @@ func (p *partitioned) read(what string) (answers bool) {
 	return answers
 }
 
+// unheard reads where the tree is seen while the log takes no events: the answer says that
+// it is behind, and why.
+func (p *partitioned) unheard(what string) {
+	p.t.Helper()
+	e, err := p.seeing().call("search", p.newest(), "--mode", "text", "--codebase", "tree", "--max-wait", "3s")
+	switch {
+	case err != nil:
+		p.t.Errorf("%s, where the tree is: %v", what, err)
+	case e.Error != nil || e.Freshness.State != "behind" || e.Freshness.PendingCount == 0:
+		p.t.Errorf("%s, where the tree is: %v %+v, want an answer that is behind", what, e.Error, e.Freshness)
+	case !slices.ContainsFunc(e.Warnings, func(w search.Warning) bool { return w.Code == "log_away" }):
+		p.t.Errorf("%s, where the tree is: nothing says that the log is away: %+v", what, e.Warnings)
+	}
+}
+
 // TestPartition takes NATS, then PostgreSQL, away from everybody in several ways. Searches
 // on a host that does not see the tree go on as far as they can and claim nothing that is
 // not proven; afterwards everything is found and the index is that of a clean build.
@@ -208,6 +223,9 @@ func TestPartition(t *testing.T) {
 			p.away = service.name == "postgres" && f.name != "flapping"
 			answered := p.read(what)
 			p.away = false
+			if service.name == "nats" && f.name != "flapping" {
+				p.unheard(what)
+			}
 			f.mended()
 			if !answered {
 				t.Errorf("%s: the reader had what it needs and did not answer", what)

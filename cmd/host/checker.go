@@ -143,6 +143,9 @@ func (h *Host) reading(ctx context.Context, id store.CodebaseID, verdict search.
 	r := tool.Reading{Verdict: verdict, Running: h.ops.running(id)}
 	served, err := h.served(ctx, id)
 	r.Verdict.Warnings = append(h.noticed(id), h.away()...)
+	if verdict.State == search.Behind {
+		r.Verdict.Warnings = append(r.Verdict.Warnings, h.unpublished()...)
+	}
 	if errors.Is(err, store.ErrNoSnapshot) {
 		return r, nil
 	}

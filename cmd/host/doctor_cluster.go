@@ -10,6 +10,7 @@ import (
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
+	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store/pgstore"
 )
 
@@ -149,7 +150,11 @@ func diagnoseDatabase(ctx context.Context, opts Options, dimension int) []tool.F
 	if err != nil {
 		return []tool.Finding{bad("database", err.Error(), "start the server, or correct FRESHET_DATABASE_URL")}
 	}
-	return gradeDatabase(survey, dimension)
+	now := time.Now
+	if opts.Now != nil {
+		now = opts.Now
+	}
+	return gradeDatabase(survey, dimension, now())
 }
 
 // The versions below which the migrations fail, and those below which faults are known or
@@ -159,7 +164,7 @@ const (
 	leastVector, soundVector     = "0.8.0", "0.8.4"
 )
 
-func gradeDatabase(s pgstore.Survey, dimension int) []tool.Finding {
+func gradeDatabase(s pgstore.Survey, dimension int, now time.Time) []tool.Finding {
 	const check = "database"
 	detail := fmt.Sprintf("%s is PostgreSQL %s, %s away", s.Where, s.Release, milliseconds(s.RoundTrip))
 	finding := good(check, detail)
@@ -174,7 +179,7 @@ func gradeDatabase(s pgstore.Survey, dimension int) []tool.Finding {
 	case s.RoundTrip > slowRoundTrip:
 		finding = poor(check, detail, "run freshet nearer to the server: every commit waits for it")
 	}
-	return []tool.Finding{finding, gradeVector(s, dimension), gradeSchema(s), gradeRole(s.Role), gradeClock("PostgreSQL", s.Ahead)}
+	return []tool.Finding{finding, gradeVector(s, dimension), gradeSchema(s), gradeRole(s.Role), gradeClock("PostgreSQL", s.Ahead), gradeOutbox(s, now)}
 }
 
 func gradeVector(s pgstore.Survey, dimension int) tool.Finding {
@@ -246,4 +251,28 @@ func gradeRole(r pgstore.RoleSurvey) tool.Finding {
 		return poor(check, fmt.Sprintf("%s may not use %d tables yet", r.Name, r.Lacks), "start freshet once with a URL whose role owns the tables: it grants them")
 	}
 	return good(check, r.Name+" owns nothing, and reads and writes rows")
+}
+
+// unpublishedLong is how long an event waits at most where the log takes events.
+const unpublishedLong = 10 * time.Second
+
+// gradeOutbox tells whether the log takes what is committed. now is this host's clock, as
+// the time of an event is that of the host which committed it.
+func gradeOutbox(s pgstore.Survey, now time.Time) tool.Finding {
+	const check = "outbox"
+	if s.Unpublished == 0 {
+		return good(check, "every event that was committed is in the log")
+	}
+	first, err := event.Decode(s.Oldest)
+	if err != nil {
+		return bad(check, fmt.Sprintf("%d events are to be published; the first cannot be read: %v", s.Unpublished, err),
+			"start the newest freshet that writes to this database: an older one does not know its events")
+	}
+	waited := now.Sub(first.At).Round(time.Second)
+	detail := fmt.Sprintf("%d events are to be published, the first of codebase %s since %s", s.Unpublished, first.Codebase, waited)
+	if waited < unpublishedLong {
+		return good(check, detail)
+	}
+	return poor(check, detail, "nothing is lost, and nothing new is indexed: start a process of freshet if none runs, "+
+		"and look at the disks and the logs of the NATS servers")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/pipeline/bus/natsserver/clustertest"
+	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store/pgstore"
 	"github.com/freshet/freshet/store/pgstore/pgtest"
 )
@@ -144,6 +145,14 @@ func TestGrades(t *testing.T) {
 			Role: pgstore.RoleSurvey{Name: "app"},
 		}
 	}
+	now := time.Unix(1_000_000, 0)
+	waiting := func(since time.Duration) func(*pgstore.Survey) {
+		return func(s *pgstore.Survey) {
+			data, err := event.Encode(event.SealedAt(event.Event{Codebase: "ca", Snapshot: 1, Fingerprint: "f", At: now.Add(-since)}, event.Sealed{Level: "full"}))
+			check(t, err)
+			s.Unpublished, s.Oldest = 3, data
+		}
+	}
 	cases := []struct {
 		name   string
 		change func(*pgstore.Survey)
@@ -169,6 +178,10 @@ func TestGrades(t *testing.T) {
 		{"no grants", func(s *pgstore.Survey) { s.Role.Lacks = 3 }, "role", tool.GradePoor, "3 tables"},
 		{"another's role", func(s *pgstore.Survey) { s.Role.Refused = true }, "role", tool.GradeBad, "GRANT"},
 		{"no role yet", func(s *pgstore.Survey) { s.Role.Missing = true }, "role", tool.GradeGood, "made"},
+		{"all is published", func(*pgstore.Survey) {}, "outbox", tool.GradeGood, "every event"},
+		{"just committed", waiting(time.Second), "outbox", tool.GradeGood, "3 events"},
+		{"a log that takes nothing", waiting(time.Minute), "outbox", tool.GradePoor, "3 events are to be published, the first of codebase ca since 1m0s"},
+		{"an event that nobody can read", func(s *pgstore.Survey) { s.Unpublished, s.Oldest = 1, []byte("?") }, "outbox", tool.GradeBad, "newest freshet"},
 		{"slow clock", func(s *pgstore.Survey) { s.Ahead = -2 * time.Second }, "clock", tool.GradePoor, "2.0 s behind"},
 	}
 	for _, c := range cases {
@@ -176,12 +189,12 @@ func TestGrades(t *testing.T) {
 			t.Parallel()
 			s := sound()
 			c.change(&s)
-			if got := graded(gradeDatabase(s, 256), c.check, c.grade); !strings.Contains(got, c.want) {
-				t.Errorf("%q, want %q among %+v", got, c.want, gradeDatabase(s, 256))
+			if got := graded(gradeDatabase(s, 256, now), c.check, c.grade); !strings.Contains(got, c.want) {
+				t.Errorf("%q, want %q among %+v", got, c.want, gradeDatabase(s, 256, now))
 			}
 		})
 	}
-	if got := gradeDatabase(sound(), 4001)[1]; got.Grade != tool.GradePoor || !strings.Contains(got.Detail, "4000") {
+	if got := gradeDatabase(sound(), 4001, now)[1]; got.Grade != tool.GradePoor || !strings.Contains(got.Detail, "4000") {
 		t.Errorf("many dimensions: %+v", got)
 	}
 	log := natsbus.Survey{

@@ -144,7 +144,7 @@ func TestEmbeddingServiceGoesAway(t *testing.T) {
 	}
 	before := e.texts.Load()
 	verified := call("verify", map[string]any{"codebase": root})
-	if verified.Verification == nil || !verified.Verification.Equal {
+	if verified.Verification == nil || !verified.Equal {
 		t.Errorf("the index differs from a rebuild: %+v", verified.Verification)
 	}
 	if n := e.texts.Load(); n != before {

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/store/standby"
 )
 
@@ -51,20 +49,6 @@ func (h *Host) openShared(ctx context.Context) error {
 	h.standby = standby.New(h.store, standby.Options{Now: h.opts.Now, Log: h.opts.Log})
 	h.reads = h.standby
 	return nil
-}
-
-// away warns when the shared store cannot be reached, and what is served was read before.
-func (h *Host) away() []search.Warning {
-	if h.standby == nil {
-		return nil
-	}
-	since, gone := h.standby.Away()
-	if !gone {
-		return nil
-	}
-	return []search.Warning{{Code: "store_away", Message: fmt.Sprintf("the store cannot be reached since %s (%s): "+
-		"this is what was read of it before, and what others indexed since is not known; `freshet doctor` looks for the cause",
-		since.UTC().Format(time.RFC3339), h.opts.Now().Sub(since).Round(time.Second))}}
 }
 
 // hear follows what other processes do, so that those who wait here are woken, until ctx
@@ -159,3 +143,6 @@ func (c catalog) Codebases(ctx context.Context) ([]store.Codebase, error) {
 	}
 	return all, err
 }
+
+// Remembered reports whether the list is as it was before the store went away.
+func (c catalog) Remembered() bool { return len(c.host.away()) > 0 }

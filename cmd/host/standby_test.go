@@ -82,12 +82,12 @@ func TestAnswersWithoutTheStore(t *testing.T) {
 	var cut atomic.Bool
 	blind := s.joinThrough(t, "two", false, nothing(), severed{s.store, &cut})
 	id := string(must(t, seeing, "status", map[string]any{"codebase": root}).Codebase.ID)
-	find := func(word, mode string) *tool.Envelope {
+	find := func(word, mode string, of ...string) *tool.Envelope {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		envelope, err := blind.Call(ctx, "search", map[string]any{
-			"query": word, "mode": "text", "codebase": id, "freshness": mode, "max_wait_ms": 2_000, "session_id": "s", "limit": 1,
+			"query": word, "mode": "text", "codebase": append(of, id)[0], "freshness": mode, "max_wait_ms": 2_000, "session_id": "s", "limit": 1,
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -107,6 +107,13 @@ func TestAnswersWithoutTheStore(t *testing.T) {
 	}
 	if e := find("Name3", "strict"); e.Error != nil || len(e.Results) == 0 || !warned(e, "code_missing") {
 		t.Errorf("a file that was never read: %v, %d hits, %+v", e.Error, len(e.Results), e.Warnings)
+	}
+	other := tree(t)
+	must(t, seeing, "index", map[string]any{"path": other, "wait": true})
+	if e := must(t, seeing, "status", map[string]any{"codebase": other}); e.Error != nil {
+		t.Fatal(e.Error)
+	} else if e := find("Name7", "verified", string(e.Codebase.ID)); e.Error == nil || e.Error.Code != tool.CodeStoreUnavailable {
+		t.Errorf("a codebase that it never heard of: %+v", e.Error)
 	}
 	write(t, root, "new.go", "package pkg\n\n// Quagga is new.\nfunc Quagga() {}\n")
 	must(t, seeing, "index", map[string]any{"path": root, "wait": true})

@@ -164,6 +164,7 @@ type storeError struct {
 func storeErrors() []storeError {
 	verify := commandStep("freshet verify --repair", "compares the index with the tree and sets right what differs")
 	upgrade := commandStep("freshet version", "shows the version of this binary; install a newer one, or choose another --home")
+	doctor := commandStep("freshet doctor", "looks for the cause")
 	room := commandStep("freshet gc", "frees what no retained snapshot needs; the index stays as it was")
 	return []storeError{
 		{store.ErrNoSnapshot, CodeNotIndexed, nil},
@@ -177,7 +178,7 @@ func storeErrors() []storeError {
 		{store.ErrChecksum, CodeStoreUnavailable, &verify},
 		{store.ErrDiskFull, CodeStoreUnavailable, &room},
 		{store.ErrClosed, CodeStoreUnavailable, nil},
-		{store.ErrUnavailable, CodeStoreUnavailable, nil},
+		{store.ErrUnavailable, CodeStoreUnavailable, &doctor},
 		{store.ErrNotFound, CodeTargetNotFound, nil},
 	}
 }

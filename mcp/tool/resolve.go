@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -17,12 +18,19 @@ func (c *call) resolve(ctx context.Context, s Scope) (store.Codebase, error) {
 	}
 	found, err := pick(all, s)
 	if err != nil {
+		if list, ok := c.Catalog.(rememberer); ok && list.Remembered() {
+			return store.Codebase{}, fmt.Errorf("%w: %s, as far as was read before", store.ErrUnavailable, err.Error())
+		}
 		c.env.State = StateNotFound
 		return store.Codebase{}, err
 	}
 	c.about(found)
 	return found, nil
 }
+
+// rememberer is a Catalog that may list what it read before: what it does not list may be
+// registered all the same.
+type rememberer interface{ Remembered() bool }
 
 // about enters the codebase in the envelope.
 func (c *call) about(b store.Codebase) {

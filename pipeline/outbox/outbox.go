@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/freshet/freshet/pipeline/bus"
@@ -39,6 +40,24 @@ type Pump struct {
 
 	mu          sync.Mutex // one flush at a time; guards incarnation
 	incarnation string
+
+	waiting atomic.Pointer[wait]
+}
+
+// wait is since when the log does not take what is being published, and why if it said so.
+type wait struct {
+	since time.Time
+	err   error
+}
+
+// Waiting tells since when the log has not taken the events that are to be published, and
+// why if it is known. ok is false when nothing waits.
+func (p *Pump) Waiting() (since time.Time, cause error, ok bool) {
+	w := p.waiting.Load()
+	if w == nil {
+		return time.Time{}, nil, false
+	}
+	return w.since, w.err, true
 }
 
 // Share makes the pump ask for the log's incarnation at each publish, because another
@@ -68,6 +87,7 @@ func (p *Pump) Flush(ctx context.Context) error {
 			return fmt.Errorf("read outbox: %w", err)
 		}
 		if len(events) == 0 {
+			p.waiting.Store(nil) // another process may have published what waited
 			return nil
 		}
 		for len(events) > 0 {
@@ -136,10 +156,13 @@ func (p *Pump) publish(ctx context.Context, events []store.OutboxEvent, lane bus
 		}
 		messages[i] = bus.Message{Codebase: o.Codebase, Lane: lane, ID: e.ID(), Data: o.Data}
 	}
+	p.waiting.CompareAndSwap(nil, &wait{since: time.Now()})
 	sequence, err := p.send(ctx, events[0].Codebase, lane, messages)
 	if err != nil {
+		p.waiting.Store(&wait{since: p.waiting.Load().since, err: err})
 		return fmt.Errorf("publish %d events of %s: %w", len(events), events[0].Codebase, err)
 	}
+	p.waiting.Store(nil)
 	if p.incarnation == "" || p.shared {
 		state, err := p.log.State(ctx)
 		if err != nil {
@@ -179,6 +202,7 @@ func (p *Pump) send(ctx context.Context, id store.CodebaseID, lane bus.Lane, mes
 		case !errors.Is(err, bus.ErrFull):
 			return 0, err
 		}
+		p.waiting.Store(&wait{since: p.waiting.Load().since, err: err})
 		p.slog.Warn("log is full, pausing", "codebase", id, "pause", pause)
 		timer := time.NewTimer(pause)
 		select {

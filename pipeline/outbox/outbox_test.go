@@ -42,6 +42,8 @@ type full struct {
 	mu      sync.Mutex // guards refusals
 	refuse  int
 	refused int
+	// refusing is called at each refusal.
+	refusing func()
 }
 
 func (f *full) Publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
@@ -53,6 +55,7 @@ func (f *full) Publish(ctx context.Context, messages []bus.Message, guard *uint6
 	}
 	f.mu.Unlock()
 	if refuse {
+		f.refusing()
 		return 0, bus.ErrFull
 	}
 	return f.Bus.Publish(ctx, messages, guard)
@@ -70,6 +73,11 @@ func TestFlush(t *testing.T) {
 	all := events()
 	committed(t, s, all...)
 	pump := outbox.New(s, log, nil)
+	log.refusing = func() {
+		if since, cause, waits := pump.Waiting(); !waits || time.Since(since) > time.Minute || log.refused > 1 && !errors.Is(cause, bus.ErrFull) {
+			t.Errorf("while the log is full: waiting %t since %v for %v", waits, since, cause)
+		}
+	}
 	for range 2 { // a second flush has nothing to do
 		if err := pump.Flush(t.Context()); err != nil {
 			t.Fatal(err)
@@ -87,6 +95,9 @@ func TestFlush(t *testing.T) {
 		if got[i] != e.ID() {
 			t.Errorf("message %d is %s, want %s", i, got[i], e.ID())
 		}
+	}
+	if _, _, waits := pump.Waiting(); waits {
+		t.Error("what was published waits still")
 	}
 	if log.refused != 3 {
 		t.Errorf("a full log refused %d times, want 3: the publisher pauses and tries again", log.refused)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/freshet/freshet/migrations"
@@ -39,6 +40,10 @@ type Survey struct {
 	Ahead time.Duration
 	// Connections are open, of MaxConnections.
 	Connections, MaxConnections int
+	// Unpublished counts the tenant's events that the log does not have yet, and Oldest is
+	// the data of the first of them.
+	Unpublished int
+	Oldest      []byte
 }
 
 // RoleSurvey is what a role may, beyond reading and writing rows.
@@ -79,8 +84,48 @@ func Look(ctx context.Context, url string, opts Options) (found Survey, err erro
 			return found, fmt.Errorf("survey of %s: %w", found.Where, err)
 		}
 	}
-	found.Schema, found.SchemaErr = set.State(ctx, db)
+	if found.Schema, found.SchemaErr = set.State(ctx, db); found.Schema == 0 || found.SchemaErr != nil {
+		return found, nil
+	}
+	if err := found.lookAtOutbox(ctx, db, opts); err != nil {
+		return found, fmt.Errorf("survey of %s: %w", found.Where, err)
+	}
 	return found, nil
+}
+
+// lookAtOutbox reads as whoever owns the tables, or as the role if that may read them.
+func (f *Survey) lookAtOutbox(ctx context.Context, db *sql.DB, opts Options) error {
+	return ignoreLacking(inTransaction(ctx, db, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "SELECT set_config('freshet.tenant', $1, true)", opts.Tenant); err != nil {
+			return err
+		}
+		err := tx.QueryRowContext(ctx, `SELECT data, (SELECT count(*) FROM outbox WHERE tenant = $1) FROM outbox
+			WHERE tenant = $1 ORDER BY seq LIMIT 1`, opts.Tenant).Scan(&f.Oldest, &f.Unpublished)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	}))
+}
+
+func inTransaction(ctx context.Context, db *sql.DB, run func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(run(tx), tx.Rollback())
+}
+
+// insufficientPrivilege is the SQLSTATE of who may not read a table.
+const insufficientPrivilege = "42501"
+
+// ignoreLacking takes away the error of who may not read a table: the survey of roles says so.
+func ignoreLacking(err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == insufficientPrivilege {
+		return nil
+	}
+	return err
 }
 
 // pings is how often the round trip is measured.

@@ -49,6 +49,20 @@ func TestLook(t *testing.T) {
 	if app := look(Options{Role: "freshet_test_app"}).Role; app.Superuser || app.Owns != 0 || app.Lacks != 0 || app.Missing || app.Refused {
 		t.Errorf("the role of the application: %+v", app)
 	}
+	if none := look(Options{}); none.Unpublished != 0 || none.Oldest != nil {
+		t.Errorf("an empty outbox: %+v", none)
+	}
+	if err := s.PutOutbox(t.Context(), []store.OutboxEvent{
+		{Codebase: "ca", Snapshot: 1, Data: []byte("first")}, {Codebase: "ca", Snapshot: 1, Part: 1, Data: []byte("second")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if two := look(Options{}); two.Unpublished != 2 || string(two.Oldest) != "first" {
+		t.Errorf("two events: %+v", two)
+	}
+	if other := look(Options{Tenant: "other"}); other.Unpublished != 0 {
+		t.Errorf("another tenant: %+v", other)
+	}
 	late := look(Options{Now: func() time.Time { return time.Now().Add(-time.Hour) }})
 	if late.Ahead < 59*time.Minute || late.Ahead > 61*time.Minute {
 		t.Errorf("the clock is ahead by %s", late.Ahead)

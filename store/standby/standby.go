@@ -18,7 +18,7 @@ type Options struct {
 	// Patience is how long a read that could be answered from memory waits for the store; 0
 	// means 2 seconds.
 	Patience time.Duration
-	// ProbeEvery is the least time between looks whether the store is back; 0 means a second.
+	// ProbeEvery is the time between looks whether the store is back; 0 means a second.
 	ProbeEvery time.Duration
 	// ContentBytes is how much of contents is kept; 0 means 32 MiB.
 	ContentBytes int
@@ -56,7 +56,6 @@ type Reader struct {
 	probes  sync.WaitGroup
 	mu      sync.Mutex // guards what follows
 	since   time.Time  // when the store went away; zero while it is there
-	probed  time.Time
 	probing bool
 	closed  bool
 }
@@ -136,7 +135,6 @@ func (s *Reader) Away() (since time.Time, away bool) {
 func ask[K comparable, V any](ctx context.Context, s *Reader, m *memory[K, V], key K, read func(context.Context) (V, error)) (V, error) {
 	held, known := m.get(key)
 	if _, away := s.Away(); away && known {
-		s.probe()
 		return held, ctx.Err()
 	}
 	patient := ctx
@@ -165,10 +163,14 @@ func ask[K comparable, V any](ctx context.Context, s *Reader, m *memory[K, V], k
 func (s *Reader) went(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.since.IsZero() {
-		s.since = s.opts.Now()
-		s.probed = s.since
-		s.opts.Log.Warn("the store is away; reads are answered from memory", "error", err)
+	if !s.since.IsZero() {
+		return
+	}
+	s.since = s.opts.Now()
+	s.opts.Log.Warn("the store is away; reads are answered from memory", "error", err)
+	if !s.closed && !s.probing {
+		s.probing = true
+		s.probes.Go(s.probe)
 	}
 }
 
@@ -181,26 +183,31 @@ func (s *Reader) returned() {
 	}
 }
 
-// probe looks in the background whether the store is back.
+// probe looks whether the store is back until it is.
 func (s *Reader) probe() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.opts.Now()
-	if s.closed || s.probing || now.Sub(s.probed) < s.opts.ProbeEvery {
-		return
-	}
-	s.probing, s.probed = true, now
-	s.probes.Go(func() {
+	ticker := time.NewTicker(s.opts.ProbeEvery)
+	defer ticker.Stop()
+	for s.wanted() {
+		select {
+		case <-s.ctx.Done():
+			continue
+		case <-ticker.C:
+		}
 		ctx, cancel := context.WithTimeout(s.ctx, probeWait)
-		defer cancel()
 		_, err := s.Reader.LogPosition(ctx)
-		s.mu.Lock()
-		s.probing = false
-		s.mu.Unlock()
+		cancel()
 		if err == nil {
 			s.returned()
 		}
-	})
+	}
+}
+
+// wanted reports whether there is something to probe for, and ends probing when not.
+func (s *Reader) wanted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.probing = !s.closed && !s.since.IsZero()
+	return s.probing
 }
 
 // Codebase implements store.Reader.
@@ -273,7 +280,6 @@ func (s *Reader) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.
 		}
 		s.went(err)
 	}
-	s.probe()
 	found, missing := make(map[store.SyntaxKey]store.Syntax, len(keys)), 0
 	for _, key := range keys {
 		if syntax, known := s.syntaxes.get(key); known {
@@ -292,7 +298,6 @@ func (s *Reader) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.
 // store there is no session.
 func (s *Reader) Session(ctx context.Context, id string) (store.Session, error) {
 	if _, away := s.Away(); away {
-		s.probe()
 		return store.Session{}, fmt.Errorf("session: %w", store.ErrUnavailable)
 	}
 	return s.Reader.Session(ctx, id)
