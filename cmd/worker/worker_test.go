@@ -47,9 +47,19 @@ func TestMain(m *testing.M) {
 }
 
 // lent is a store that outlives those who close it, as one elsewhere does.
-type lent struct{ store.Store }
+type lent struct {
+	store.Store
+	building func(store.CodebaseID) // is told of segments before they are stored, if set
+}
 
 func (lent) Close() error { return nil }
+
+func (l lent) PutSegment(ctx context.Context, id store.CodebaseID, files, chunks int, data []byte) (store.SegmentID, error) {
+	if l.building != nil {
+		l.building(id)
+	}
+	return l.Store.PutSegment(ctx, id, files, chunks, data)
+}
 
 // counting is the built-in model, counting what it is asked for.
 type counting struct {
@@ -89,6 +99,7 @@ type site struct {
 	nats     *clustertest.Cluster
 	store    *memstore.Store
 	provider *counting
+	building func(store.CodebaseID) // that of lent
 }
 
 func newSite(t *testing.T, servers int) *site {
@@ -102,7 +113,7 @@ func (s *site) settings(place string) cluster.Settings {
 	return cluster.Settings{NATS: s.nats.URL(), Database: "lent", Place: place}
 }
 
-func (s *site) open(context.Context) (store.Store, error) { return lent{s.store}, nil }
+func (s *site) open(context.Context) (store.Store, error) { return lent{s.store, s.building}, nil }
 
 func (s *site) self() []string {
 	self, err := os.Executable()
@@ -312,9 +323,9 @@ func TestEditOvertakesBulk(t *testing.T) {
 	t.Cleanup(release)
 	s.worker(worker.Options{})
 	bulk, small := s.t.TempDir(), s.tree(5)
-	for i := range 1300 {
+	for i := range 500 {
 		name := "F"
-		if i >= 1000 { // beyond what goes the way of an edit
+		if i >= 200 { // beyond what goes the way of an edit
 			name = "Gated"
 		}
 		s.write(bulk, fmt.Sprintf("f%04d.go", i), fmt.Sprintf("package p\n\nfunc %s%d() int { return %d }\n", name, i, i))
@@ -333,6 +344,42 @@ func TestEditOvertakesBulk(t *testing.T) {
 	}
 	release()
 	s.call(on, "index", map[string]any{"path": bulk, "wait": true})
+}
+
+// TestEditOvertakesASeal: while the segments of a large codebase are built, however long, an
+// edit of another one is sealed.
+func TestEditOvertakesASeal(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	open, held := make(chan struct{}), make(chan struct{}, 100)
+	release := sync.OnceFunc(func() { close(open) })
+	var slow atomic.Pointer[store.CodebaseID]
+	s.building = func(id store.CodebaseID) {
+		if large := slow.Load(); large != nil && *large == id {
+			held <- struct{}{}
+			<-open
+		}
+	}
+	s.worker(worker.Options{})
+	t.Cleanup(release) // before the worker is stopped
+	large, small := s.tree(20), s.tree(5)
+	on := s.host("one")
+	id := s.call(on, "index", map[string]any{"path": large, "wait": true}).Codebase.ID
+	s.call(on, "index", map[string]any{"path": small, "wait": true})
+	slow.Store(&id)
+	s.write(large, "more.go", "package p\n\nfunc More() {}\n")
+	s.call(on, "index", map[string]any{"path": large, "wait": false})
+	<-held
+	s.write(small, "edit.go", "package p\n\n// Wombat was not here.\nfunc Wombat() {}\n")
+	found := s.call(on, "search", map[string]any{"query": "Wombat", "mode": "text", "codebase": small, "max_wait_ms": 60_000})
+	if len(found.Results) == 0 || found.Freshness.State == "behind" {
+		t.Errorf("the edit waits: %+v", found.Freshness)
+	}
+	release()
+	found = s.call(on, "search", map[string]any{"query": "More", "mode": "symbol", "codebase": large, "max_wait_ms": 60_000})
+	if len(found.Results) == 0 || found.Freshness.State == "behind" {
+		t.Errorf("what was built is not served: %+v", found.Freshness)
+	}
 }
 
 // TestHealthIsOnLoopback: nothing wider is listened on.

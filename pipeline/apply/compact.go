@@ -56,8 +56,9 @@ func (s *Sealer) Compact(ctx context.Context, id store.CodebaseID) (bool, error)
 		next = append(next, ref.ID)
 	}
 	next = append(next, built...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	t := s.track(id)
+	t.sealing.Lock()
+	defer t.sealing.Unlock()
 	err = s.store.ReplaceSegments(ctx, id, view.Snapshot.Number, old, next)
 	if errors.Is(err, store.ErrConflict) {
 		return false, nil // a newer seal came first; its segments are looked at next time

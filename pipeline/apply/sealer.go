@@ -45,17 +45,11 @@ type Sealer struct {
 	opts        Options
 	fingerprint store.Fingerprint
 
-	mu     sync.Mutex // guards tracks, and is held while a codebase is sealed
+	mu     sync.Mutex // guards tracks
 	tracks map[store.CodebaseID]*track
 
 	wantMu sync.Mutex // guards wanted
 	wanted map[store.CodebaseID]bool
-}
-
-// track is the work that a snapshot still lacks, by path.
-type track struct {
-	number    uint64
-	remaining map[string]merkle.Hash
 }
 
 // New returns a sealer.
@@ -89,14 +83,6 @@ func (s *Sealer) Want(id store.CodebaseID) {
 	s.wanted[id] = true
 }
 
-// Forget drops what the sealer knows of snapshots on their way, because another process has
-// sealed meanwhile: the store knows better.
-func (s *Sealer) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.tracks)
-}
-
 // takeWant reports whether a reader waits, and forgets it.
 func (s *Sealer) takeWant(id store.CodebaseID) bool {
 	s.wantMu.Lock()
@@ -106,10 +92,14 @@ func (s *Sealer) takeWant(id store.CodebaseID) bool {
 	return wanted
 }
 
+// sealers is how many codebases are sealed at once: a large one takes seconds, for which
+// an edit of another must not wait.
+const sealers = 8
+
 // Consumer is the durable consumer whose deliveries Handle takes.
 func (s *Sealer) Consumer() bus.Consumer {
 	return bus.Consumer{
-		Name: "apply", Workers: 1,
+		Name: "apply", Workers: sealers,
 		Lanes: []bus.Lane{bus.LaneSync, bus.LaneEmbed, bus.LaneApply},
 	}
 }
@@ -152,9 +142,7 @@ func (s *Sealer) reconsider(ctx context.Context, d bus.Delivery) error {
 // Advance seals the snapshot that awaits sealing if nothing is left of its work. It is
 // the reconciliation that needs no event.
 func (s *Sealer) Advance(ctx context.Context, id store.CodebaseID) error {
-	s.mu.Lock()
-	delete(s.tracks, id)
-	s.mu.Unlock()
+	s.track(id).forget()
 	codebase, err := s.store.Codebase(ctx, id)
 	if err != nil {
 		return fmt.Errorf("advance %s: %w", id, err)
@@ -163,34 +151,27 @@ func (s *Sealer) Advance(ctx context.Context, id store.CodebaseID) error {
 }
 
 func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64, finished []event.File) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	snapshot, err := s.awaiting(ctx, id, number)
 	if err != nil {
 		return err
 	}
-	t := s.tracks[id]
-	if t == nil || t.number != number {
-		if t, err = s.follow(ctx, snapshot); err != nil {
-			return err
-		}
-	}
-	for _, f := range finished {
-		path, err := merkle.UnquotePath(f.Path)
-		if err != nil {
-			return &bus.Drop{Err: err}
-		}
-		if t.remaining[path] == f.Content {
-			delete(t.remaining, path)
-		}
-	}
-	if len(t.remaining) > 0 {
-		return s.sealText(ctx, snapshot, len(t.remaining))
-	}
-	if t, err = s.follow(ctx, snapshot); err != nil || len(t.remaining) > 0 {
+	t := s.track(id)
+	left, err := t.cross(number, finished, func() (map[string]merkle.Hash, error) { return s.lacks(ctx, snapshot) })
+	if err != nil {
 		return err
 	}
-	delete(s.tracks, id)
+	if left > 0 {
+		return s.sealText(ctx, t, snapshot, left)
+	}
+	t.sealing.Lock()
+	defer t.sealing.Unlock()
+	t.forget()
+	if snapshot, err = s.awaiting(ctx, id, number); err != nil {
+		return err // another delivery sealed it meanwhile
+	}
+	if lacking, err := s.lacks(ctx, snapshot); err != nil || len(lacking) > 0 {
+		return err
+	}
 	return s.sealAt(ctx, snapshot, store.LevelFull)
 }
 
@@ -213,27 +194,35 @@ func (s *Sealer) awaiting(ctx context.Context, id store.CodebaseID, number uint6
 	return snapshot, nil
 }
 
-// follow reads from the store what a snapshot lacks.
-func (s *Sealer) follow(ctx context.Context, snapshot store.Snapshot) (*track, error) {
+// lacks reads from the store what a snapshot lacks, by path.
+func (s *Sealer) lacks(ctx context.Context, snapshot store.Snapshot) (map[string]merkle.Hash, error) {
 	pending, err := s.store.Pending(ctx, snapshot.Codebase, snapshot.Number, s.opts.Recipe)
 	if err != nil {
 		return nil, outage(err)
 	}
-	t := &track{number: snapshot.Number, remaining: make(map[string]merkle.Hash, len(pending))}
+	lacking := make(map[string]merkle.Hash, len(pending))
 	for _, p := range pending {
-		t.remaining[p.Path] = p.Content
+		lacking[p.Path] = p.Content
 	}
-	s.tracks[snapshot.Codebase] = t
-	return t, nil
+	return lacking, nil
 }
 
 // sealText seals a snapshot at LevelText when a reader waits and much is left to do.
-func (s *Sealer) sealText(ctx context.Context, snapshot store.Snapshot, remaining int) error {
+func (s *Sealer) sealText(ctx context.Context, t *track, snapshot store.Snapshot, remaining int) error {
 	if s.opts.TextThreshold < 0 || remaining < s.opts.TextThreshold || snapshot.Level >= store.LevelText {
 		return nil
 	}
+	if !t.sealing.TryLock() {
+		return nil // one is being sealed, and the reader is answered from that
+	}
+	defer t.sealing.Unlock()
 	if !s.takeWant(snapshot.Codebase) || !s.worthText(ctx, snapshot) {
 		return nil
+	}
+	// What was read before may be sealed by now.
+	snapshot, err := s.awaiting(ctx, snapshot.Codebase, snapshot.Number)
+	if err != nil || snapshot.Level >= store.LevelText {
+		return err
 	}
 	return s.sealAt(ctx, snapshot, store.LevelText)
 }
@@ -243,8 +232,11 @@ func (s *Sealer) sealText(ctx context.Context, snapshot store.Snapshot, remainin
 // away. It does nothing where that is not so, and must not be called where another process
 // seals.
 func (s *Sealer) SealWords(ctx context.Context, id store.CodebaseID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	t := s.track(id)
+	if !t.sealing.TryLock() {
+		return nil // it is about to be sealed
+	}
+	defer t.sealing.Unlock()
 	codebase, err := s.store.Codebase(ctx, id)
 	if err != nil {
 		return fmt.Errorf("seal words of %s: %w", id, err)

@@ -1,7 +1,7 @@
 package event
 
 // interactiveParts is how many parts of one change, 200 files each, go the way of an edit.
-const interactiveParts = 5
+const interactiveParts = 1
 
 // Bulk reports whether the event belongs to the later part of a change so large that it
 // must not make an edit of another codebase wait: its first files still go the short way.
