@@ -20,6 +20,7 @@ import (
 	"github.com/freshet/freshet/pipeline/outbox"
 	"github.com/freshet/freshet/pipeline/reconcile"
 	"github.com/freshet/freshet/pipeline/stage"
+	"github.com/freshet/freshet/pipeline/upkeep"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/tenure"
 )
@@ -41,16 +42,13 @@ type Parts struct {
 	// Candidates is told to index what was sealed, by the process that seals; nil means that
 	// the store proposes no candidates.
 	Candidates CandidateIndex
-	// Duty is further work of whoever keeps the log among others: it runs until ctx ends, and
-	// returns nil then. nil means none.
-	Duty func(ctx context.Context) error
 	// OnTrouble is told of every error of a handler, the ones that are tried again included;
 	// nil means nobody. It must not block.
 	OnTrouble func(err error)
 	// Roles are what this process does; nil means everything.
 	Roles []Role
 	// Holder is set where other processes share the work: it names this one. Of those with
-	// RoleApply one at a time seals the snapshots of a recipe, and one keeps the log. The
+	// RoleApply one at a time seals the snapshots of a recipe, and one keeps store and log. The
 	// consumers are those of the recipe: no process takes the work of another one.
 	Holder string
 	// Concurrency is how many files of an event are cut at once; 0 means 4.
@@ -62,8 +60,10 @@ type Parts struct {
 	TextThreshold int
 	// Reconcile is the time between looks for work that no event speaks of; 0 means 30 s.
 	Reconcile time.Duration
-	Now       func() time.Time // nil means time.Now
-	Log       *slog.Logger     // nil means discard
+	// CompactEvery and TidyEvery are those of upkeep.Options.
+	CompactEvery, TidyEvery time.Duration
+	Now                     func() time.Time // nil means time.Now
+	Log                     *slog.Logger     // nil means discard
 }
 
 // Pipeline is the stages, ready to run.
@@ -72,6 +72,7 @@ type Pipeline struct {
 	Outbox     *outbox.Pump
 	Sealer     *apply.Sealer
 	Reconciler *reconcile.Reconciler
+	Keeper     *upkeep.Keeper
 
 	chunker    *stage.Chunker
 	embedder   *stage.Embedder
@@ -110,6 +111,9 @@ func New(parts Parts) *Pipeline {
 	})
 	p.Reconciler = reconcile.New(parts.Store, parts.Bus, p.Outbox, p.Sealer, reconcile.Options{
 		Recipe: parts.Recipe, Shared: parts.Holder != "", Consumers: p.consumerNames, Now: parts.Now, Log: parts.Log,
+	})
+	p.Keeper = upkeep.New(parts.Store, parts.Bus, p.Sealer, upkeep.Options{
+		Holder: parts.Holder, CompactEvery: parts.CompactEvery, TidyEvery: parts.TidyEvery, Now: parts.Now, Log: parts.Log,
 	})
 	deps := stage.Deps{
 		Store: parts.Store, Bus: parts.Bus, Outbox: p.Outbox, Recipe: parts.Recipe,
@@ -193,10 +197,12 @@ func (p *Pipeline) consume(ctx context.Context, c bus.Consumer, handle bus.Handl
 
 // lead applies: alone, or while no other process that shares the work does.
 func (p *Pipeline) lead(ctx context.Context) error {
-	if p.parts.Holder == "" {
-		return p.apply(ctx)
-	}
 	g, ctx := errgroup.WithContext(ctx)
+	if p.parts.Holder == "" {
+		g.Go(func() error { return p.apply(ctx) })
+		g.Go(func() error { return p.Keeper.Run(ctx) })
+		return g.Wait()
+	}
 	under := func(name string, work func(ctx context.Context) error) {
 		o := tenure.Options{Name: name, Holder: p.parts.Holder, Log: p.parts.Log}
 		g.Go(func() error { return tenure.Keep(ctx, p.parts.Store, o, work) })
@@ -209,13 +215,11 @@ func (p *Pipeline) lead(ctx context.Context) error {
 	return g.Wait()
 }
 
-// keep keeps the log.
+// keep keeps store and log.
 func (p *Pipeline) keep(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.Reconciler.Keep(ctx, p.parts.Reconcile) })
-	if p.parts.Duty != nil {
-		g.Go(func() error { return p.parts.Duty(ctx) })
-	}
+	g.Go(func() error { return p.Keeper.Run(ctx) })
 	return g.Wait()
 }
 

@@ -65,6 +65,8 @@ type rigOptions struct {
 	threshold  int
 	reconcile  time.Duration
 	candidates pipeline.CandidateIndex
+	holder     string        // that of pipeline.Parts
+	compact    time.Duration // pipeline.Parts.CompactEvery
 }
 
 // newRig starts a pipeline that ends with the test, or with stop.
@@ -99,6 +101,7 @@ func newRig(t tester, o rigOptions) *rig {
 		Store: r.store, Bus: r.bus, Recipe: r.recipe, Provider: r.provider, Cutter: r.cutter,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: o.threshold,
 		Reconcile: o.reconcile, OnSealed: r.sealed, Candidates: o.candidates,
+		Holder: o.holder, CompactEvery: o.compact,
 	})
 	identity, err := scan.Identity(r.root)
 	r.must(err)

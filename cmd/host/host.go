@@ -199,7 +199,7 @@ func (h *Host) parts() pipeline.Parts {
 	if h.shared() {
 		p.Candidates = h.candidates
 		p.Observer = nil // what is done here is heard of like what is done elsewhere
-		p.Holder, p.Roles, p.Duty = h.holder, h.opts.Roles, h.maintain
+		p.Holder, p.Roles = h.holder, h.opts.Roles
 	}
 	return h.metered(p)
 }
@@ -220,8 +220,6 @@ func (h *Host) start(ctx context.Context) error {
 	if h.shared() {
 		h.work.Go(func() error { return h.hear(h.workCtx) })
 		h.work.Go(func() error { return h.republish(h.workCtx) })
-	} else {
-		h.work.Go(func() error { return h.maintain(h.workCtx) })
 	}
 	h.work.Go(func() error { return h.server.serve(h.workCtx) })
 	if h.opts.Watch {

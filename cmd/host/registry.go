@@ -80,14 +80,14 @@ func (r registry) Clear(ctx context.Context, id store.CodebaseID) error {
 	if err := r.pipeline.Outbox.Flush(ctx); err != nil { // what was committed of it is not to come later
 		return fmt.Errorf("publish what is left of %s: %w", id, err)
 	}
-	if err := r.purge(ctx, id, 0); err != nil {
+	if err := r.pipeline.Keeper.Purge(ctx, id, 0); err != nil {
 		return fmt.Errorf("purge events of %s: %w", id, err)
 	}
 	if err := r.dropLetters(ctx, id); err != nil {
 		return fmt.Errorf("drop dead letters of %s: %w", id, err)
 	}
-	if _, err := (keeper(r)).Collect(ctx, false); err != nil {
-		return fmt.Errorf("collect: %w", err)
+	if _, err := r.pipeline.Keeper.Collect(ctx, false); err != nil {
+		return err
 	}
 	return r.announce(ctx, event.ClearedCodebase(event.Event{Codebase: c.ID, At: r.opts.Now()}, c.Name, c.Root))
 }

@@ -112,12 +112,12 @@ func (r runner) repair(ctx context.Context, id store.CodebaseID) error {
 	return r.tidyUp(ctx)
 }
 
-// tidyUp tidies after an operation, unless whoever applies does.
+// tidyUp tidies after an operation, unless one of the processes that share the store does.
 func (r runner) tidyUp(ctx context.Context) error {
 	if r.shared() {
 		return nil
 	}
-	return r.tidy(ctx)
+	return r.pipeline.Keeper.Tidy(ctx)
 }
 
 // Last returns the operation that runs on a codebase, or the last one that ran.

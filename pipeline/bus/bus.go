@@ -151,6 +151,8 @@ type Bus interface {
 	Consume(ctx context.Context, c Consumer, h Handler) error
 	// State inspects the log.
 	State(ctx context.Context) (State, error)
+	// Held counts the messages of each codebase.
+	Held(ctx context.Context) (map[store.CodebaseID]uint64, error)
 	// Read calls fn for every message with a sequence in [from, to], in order; to 0 means
 	// the last one at the time of the call. An error of fn ends it and is returned.
 	Read(ctx context.Context, from, to uint64, fn func(Stored) error) error

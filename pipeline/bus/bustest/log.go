@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/store"
 )
 
 func logTests() []test {
@@ -142,7 +143,9 @@ func purge(t *testing.T, s suite) {
 	r.publish(messages("b", 1, 3)...)           // 4-6
 	r.publish(messageOn("a", bus.LaneApply, 9)) // 7
 	r.publish(messages("a", 4, 5)...)           // 8-9
+	r.wantHeld(map[store.CodebaseID]uint64{"a": 6, "b": 3})
 	r.must(r.Purge(t.Context(), "a", 8))
+	r.wantHeld(map[store.CodebaseID]uint64{"a": 2, "b": 3})
 	r.wantLog(append(messages("b", 1, 3), messages("a", 4, 5)...)...)
 	r.must(r.Purge(t.Context(), "nobody", 0))
 	if s := r.state(); s.Gap || s.Last != 9 || s.First != 4 || s.Messages != 5 {

@@ -136,6 +136,16 @@ func (r *rig) read(from, to uint64) []bus.Stored {
 	return all
 }
 
+// wantHeld compares how many messages there are of each codebase.
+func (r *rig) wantHeld(want map[store.CodebaseID]uint64) {
+	r.t.Helper()
+	held, err := r.Held(r.t.Context())
+	r.must(err)
+	if diff := cmp.Diff(want, held); diff != "" {
+		r.t.Errorf("messages by codebase (-want +got):\n%s", diff)
+	}
+}
+
 // wantLog compares the whole log with messages, sequences apart.
 func (r *rig) wantLog(want ...bus.Message) {
 	r.t.Helper()

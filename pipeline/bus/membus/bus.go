@@ -189,6 +189,19 @@ func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) erro
 	return nil
 }
 
+// Held implements bus.Bus.
+func (b *Bus) Held(ctx context.Context) (map[store.CodebaseID]uint64, error) {
+	if err := b.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer b.mu.Unlock()
+	held := map[store.CodebaseID]uint64{}
+	for _, s := range b.log {
+		held[s.Codebase]++
+	}
+	return held, nil
+}
+
 // Reset implements bus.Bus.
 func (b *Bus) Reset(ctx context.Context) (bus.State, error) {
 	if err := b.enter(ctx); err != nil {

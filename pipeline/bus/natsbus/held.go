@@ -9,7 +9,7 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// Held counts the messages that the log holds of each codebase.
+// Held implements bus.Bus.
 func (b *Bus) Held(ctx context.Context) (map[store.CodebaseID]uint64, error) {
 	ctx, leave, err := b.calls.join(ctx)
 	if err != nil {
