@@ -33,12 +33,19 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 	}
 	checking, cancel := patience(ctx, synchronizer, o.MaxWait)
 	defer cancel()
+	if c.away() != nil { // a tree that changed cannot be looked at to the end
+		checking, cancel = context.WithTimeout(checking, max(o.MaxWait, leastPatience))
+		defer cancel()
+	}
 	seen, err := synchronizer.Check(checking)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, merklesync.ErrEnded) {
 			return tool.Reading{}, err
 		}
 		verdict.State, verdict.Reason = search.Unknown, adviseRoot(id, err).Error()
+		if c.away() != nil && errors.Is(err, context.DeadlineExceeded) {
+			verdict.Reason = "the tree changed, and cannot be compared while the store is away"
+		}
 		verdict.CheckTook = c.opts.Now().Sub(started)
 		return c.reading(ctx, id, verdict)
 	}

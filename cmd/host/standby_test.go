@@ -30,6 +30,10 @@ func through[V any](s severed, read func() (V, error)) (V, error) {
 
 func (severed) Close() error { return nil }
 
+func (s severed) Acquire(ctx context.Context, name, holder string, ttl time.Duration) (store.Lease, error) {
+	return through(s, func() (store.Lease, error) { return s.Store.Acquire(ctx, name, holder, ttl) })
+}
+
 func (s severed) Codebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
 	return through(s, func() (store.Codebase, error) { return s.Store.Codebase(ctx, id) })
 }
@@ -68,6 +72,68 @@ func (s severed) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.
 
 func (s severed) OpenSegment(ctx context.Context, id store.SegmentID) (store.Segment, error) {
 	return through(s, func() (store.Segment, error) { return s.Store.OpenSegment(ctx, id) })
+}
+
+func (s severed) HasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
+	return through(s, func() (map[merkle.Hash]bool, error) { return s.Store.HasContents(ctx, hashes) })
+}
+
+func (s severed) Open(ctx context.Context, o store.Opening) (store.Snapshot, error) {
+	return through(s, func() (store.Snapshot, error) { return s.Store.Open(ctx, o) })
+}
+
+// TestProvenWithoutTheStore: while the store is away from everybody, longer than a lease
+// lasts, an unchanged tree is proven, and a changed one is not.
+func TestProvenWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	root := tree(t)
+	var cut atomic.Bool
+	seeing := s.joinThrough(t, "one", true, nil, severed{s.store, &cut})
+	must(t, seeing, "index", map[string]any{"path": root, "wait": true})
+	blind := s.joinThrough(t, "two", false, nothing(), severed{s.store, &cut})
+	id := string(must(t, seeing, "status", map[string]any{"codebase": root}).Codebase.ID)
+	find := func(on *Session, word, mode string) *tool.Envelope {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		envelope, err := on.Call(ctx, "search", map[string]any{"query": word, "mode": "text", "codebase": id, "freshness": mode, "max_wait_ms": 500}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return envelope
+	}
+	hosts := map[string]*Session{"who sees": seeing, "who does not": blind}
+	for name, on := range hosts {
+		if e := find(on, "Name7", "strict"); e.Error != nil || len(e.Results) == 0 {
+			t.Fatalf("%s, with the store: %v, %d hits", name, e.Error, len(e.Results))
+		}
+	}
+	cut.Store(true)
+	time.Sleep(8 * time.Second) // a lease lasts five
+	for name, on := range hosts {
+		if e := find(on, "Name7", "strict"); e.Error != nil || e.Freshness.State != "current" || len(e.Results) == 0 {
+			t.Errorf("%s, an unchanged tree: %v, %+v, %d hits", name, e.Error, e.Freshness, len(e.Results))
+		}
+	}
+	write(t, root, "new.go", "package pkg\n\n// Quagga is new.\nfunc Quagga() {}\n")
+	for name, on := range hosts {
+		if e := find(on, "Name7", "verified"); e.Error != nil || e.Freshness.State == "current" || e.Freshness.State == "caught_up" {
+			t.Errorf("%s, a changed tree: %v, %+v", name, e.Error, e.Freshness)
+		}
+	}
+	cut.Store(false)
+	for name, on := range hosts {
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			e := find(on, "Quagga", "strict")
+			if e.Error == nil && len(e.Results) > 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s, the store is back: %v, %d hits, %+v", name, e.Error, len(e.Results), e.Freshness)
+			}
+		}
+	}
 }
 
 // TestAnswersWithoutTheStore: a host that is cut off from the store answers from what it

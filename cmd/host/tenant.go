@@ -39,6 +39,7 @@ func (t *tenant) run(ctx context.Context) error {
 	}
 	return tenure.Keep(ctx, t.host.store, tenure.Options{
 		Name: store.SyncLease(t.id), Holder: t.host.holder, Log: t.host.opts.Log,
+		Linger: true, // what the tree is can be told without the store
 		OnHeld: func(store.Lease) { t.become(nil, true) },
 	}, t.synchronize)
 }

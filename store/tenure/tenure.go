@@ -27,6 +27,10 @@ type Options struct {
 	// TTL is how long the lease outlives its holder; 0 means 5 s. It is renewed, and asked
 	// for, three times as often.
 	TTL time.Duration
+	// Linger leaves the function running while the store cannot be reached, beyond the end of
+	// the lease: where it has more to do than to write, which the fence forbids once another
+	// took the lease.
+	Linger bool
 	// OnHeld is told who holds the lease while it is another's; nil means nobody.
 	OnHeld func(store.Lease)
 	Log    *slog.Logger // nil means discard
@@ -50,7 +54,7 @@ var ErrLost = errors.New("the lease was lost")
 
 // Keep runs fn whenever the lease is this process's, until ctx ends, and returns nil then.
 // The context of fn carries the fence and ends when the lease is lost or cannot be renewed
-// in time; fn returns soon after. An error that fn returns while it holds the lease ends
+// in time, unless it may linger; fn returns soon after. An error that fn returns while it holds the lease ends
 // Keep. The lease is given back whenever fn returns.
 func Keep(ctx context.Context, s Leaser, o Options, fn func(ctx context.Context) error) error {
 	o = o.withDefaults()
@@ -107,28 +111,37 @@ func hold(ctx context.Context, s Leaser, o Options, lease store.Lease, asked tim
 // renew keeps the lease until done, and ends held when it cannot: because another took it,
 // or because it could not be renewed before it ended by this process's own clock.
 func renew(held context.Context, s Leaser, o Options, lease store.Lease, asked time.Time, lose context.CancelCauseFunc, done <-chan struct{}) {
-	ticker := time.NewTicker(o.TTL / 3)
+	ticker, ends := time.NewTicker(o.TTL/3), time.NewTimer(time.Until(asked.Add(o.TTL)))
 	defer ticker.Stop()
+	defer ends.Stop()
+	away, lingering := false, false // the store did not answer the last time; the lease has ended meanwhile
 	for {
-		ends := time.NewTimer(time.Until(asked.Add(o.TTL)))
 		select {
 		case <-done:
-			ends.Stop()
 			return
 		case <-ends.C:
-			lose(ErrLost)
-			return
+			if !o.Linger || !away {
+				lose(ErrLost)
+				return
+			}
+			lingering = true
+			o.Log.Warn("the store is away; going on beyond the lease", "lease", o.Name, "token", lease.Token)
+			continue
 		case <-ticker.C:
 		}
-		ends.Stop()
-		at := time.Now()
-		attempt, cancel := context.WithDeadline(held, asked.Add(o.TTL))
+		at, until := time.Now(), asked.Add(o.TTL)
+		if lingering {
+			until = at.Add(o.TTL)
+		}
+		attempt, cancel := context.WithDeadline(held, until)
 		renewed, err := s.Acquire(attempt, o.Name, o.Holder, o.TTL)
+		away = errors.Is(err, store.ErrUnavailable) || attempt.Err() != nil
 		cancel()
 		switch {
 		case err == nil && renewed.Token == lease.Token:
-			asked = at
-		case err == nil, errors.Is(err, store.ErrHeld):
+			asked, lingering = at, false
+			ends.Reset(time.Until(asked.Add(o.TTL)))
+		case err == nil, errors.Is(err, store.ErrHeld), lingering && !away:
 			lose(ErrLost)
 			return
 		}

@@ -3,6 +3,8 @@ package tenure_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,11 +26,15 @@ type process struct {
 }
 
 func start(t *testing.T, s tenure.Leaser, holder string) process {
+	return startAs(t, s, tenure.Options{Name: "x", Holder: holder})
+}
+
+func startAs(t *testing.T, s tenure.Leaser, o tenure.Options) process {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := process{term: make(chan context.Context, 10)}
 	done := make(chan error, 1)
 	go func() {
-		done <- tenure.Keep(ctx, s, tenure.Options{Name: "x", Holder: holder}, func(ctx context.Context) error {
+		done <- tenure.Keep(ctx, s, o, func(ctx context.Context) error {
 			p.term <- ctx
 			<-ctx.Done()
 			return ctx.Err()
@@ -124,5 +130,64 @@ func TestErrorsEndIt(t *testing.T) {
 	}
 	if l, err := s.Acquire(t.Context(), "x", "b", time.Second); err != nil {
 		t.Errorf("the lease is held: %v %v", l, err)
+	}
+}
+
+// flaky is a store that is away while err is set.
+type flaky struct {
+	*memstore.Store
+	err atomic.Pointer[error]
+}
+
+func (f *flaky) Acquire(ctx context.Context, name, holder string, ttl time.Duration) (store.Lease, error) {
+	if err := f.err.Load(); err != nil {
+		return store.Lease{}, *err
+	}
+	return f.Store.Acquire(ctx, name, holder, ttl)
+}
+
+// A holder that may linger goes on while the store is away, and with the same token when it
+// is back; it ends when another took the lease meanwhile, or when the store refuses it.
+func TestLinger(t *testing.T) {
+	t.Parallel()
+	away, refused := fmt.Errorf("dial: %w", store.ErrUnavailable), errors.New("a newer schema")
+	for _, test := range []struct {
+		name  string
+		after *error // what the store says after a minute of being away; nil means it is back
+		taken bool   // another takes the lease meanwhile
+		lost  bool
+	}{
+		{"back", nil, false, false}, {"taken", nil, true, true}, {"refused", &refused, false, true}, {"away", &away, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &flaky{Store: memstore.New(memstore.Options{})}
+				a := startAs(t, s, tenure.Options{Name: "x", Holder: "a", Linger: true})
+				held := <-a.term
+				s.err.Store(&away)
+				<-time.After(time.Minute)
+				if held.Err() != nil {
+					t.Fatalf("it ended while the store was away: %v", context.Cause(held))
+				}
+				if test.taken {
+					_, err := s.Store.Acquire(t.Context(), "x", "b", time.Hour)
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				s.err.Store(test.after)
+				<-time.After(time.Minute)
+				if lost := errors.Is(context.Cause(held), tenure.ErrLost); lost != test.lost {
+					t.Errorf("lost %t, want %t", lost, test.lost)
+				}
+				if err := s.PutOutbox(context.WithoutCancel(held), []store.OutboxEvent{{Codebase: "c"}}); errors.Is(err, store.ErrFenced) != test.taken {
+					t.Errorf("a write: %v", err)
+				}
+				if err := a.stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }
