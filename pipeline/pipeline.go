@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -77,6 +78,11 @@ type Pipeline struct {
 	chunker    *stage.Chunker
 	embedder   *stage.Embedder
 	candidates *candidates // nil for none
+
+	mu        sync.Mutex // guards draining and what joins consuming
+	draining  bool
+	drain     chan struct{} // closed when draining
+	consuming sync.WaitGroup
 }
 
 // New wires a pipeline. It starts nothing.
@@ -90,7 +96,7 @@ func New(parts Parts) *Pipeline {
 	if parts.Log == nil {
 		parts.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Pipeline{parts: parts, Outbox: outbox.New(parts.Store, parts.Bus, parts.Log)}
+	p := &Pipeline{parts: parts, drain: make(chan struct{}), Outbox: outbox.New(parts.Store, parts.Bus, parts.Log)}
 	if parts.Holder != "" {
 		p.Outbox.Share()
 	}
@@ -188,11 +194,40 @@ func (p *Pipeline) named(c bus.Consumer) bus.Consumer {
 func (p *Pipeline) has(r Role) bool { return p.parts.Roles == nil || slices.Contains(p.parts.Roles, r) }
 
 func (p *Pipeline) consume(ctx context.Context, c bus.Consumer, handle bus.Handler) error {
+	p.mu.Lock()
+	if p.draining {
+		p.mu.Unlock()
+		return nil
+	}
+	p.consuming.Add(1)
+	p.mu.Unlock()
+	defer p.consuming.Done()
 	c = p.named(c)
+	c.Stop = p.drain
 	if err := p.parts.Bus.Consume(ctx, c, p.watched(handle)); err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Name, err)
 	}
 	return nil
+}
+
+// Drain has the stages take no more events, and waits until those in hand are done or ctx
+// ends. What is in hand when Run ends is given back.
+func (p *Pipeline) Drain(ctx context.Context) {
+	p.mu.Lock()
+	if !p.draining {
+		p.draining = true
+		close(p.drain)
+	}
+	p.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // ends with the consumers, at the latest when Run ends
+		p.consuming.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // lead applies: alone, or while no other process that shares the work does.

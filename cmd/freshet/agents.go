@@ -21,13 +21,14 @@ type agents struct {
 	services services
 }
 
-// drain is how long a host that serves an agent lets the calls of other processes end: it
+// drain is how long a host that serves one agent lets the calls of other processes end: it
 // is to be gone soon after its agent, and the others call again.
 const drain = 500 * time.Millisecond
 
-func (a agents) session(s cli.Service) *host.Session {
+// session makes the session of a server; patience is host.Options.DrainTimeout.
+func (a agents) session(s cli.Service, patience time.Duration) *host.Session {
 	o := host.Options{
-		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: drain, Watch: true,
+		Home: s.Home, Version: s.Version, ChunkCommand: a.children, DrainTimeout: patience, Watch: true,
 		Cluster: a.cluster, Provider: a.services.embed, Reranking: a.services.rerank, Log: s.Log,
 	}
 	if s.Idle {
@@ -45,7 +46,7 @@ func (a agents) server(session *host.Session, s cli.Service) (*mcpserver.Server,
 // Stdio serves one client. The session warms up beside it, so that the client need not
 // wait for the index to say hello.
 func (a agents) Stdio(ctx context.Context, s cli.Service) error {
-	session := a.session(s)
+	session := a.session(s, drain)
 	server, err := a.server(session, s)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func warming(ctx context.Context, session *host.Session, log *slog.Logger) (wait
 
 // HTTP serves many clients.
 func (a agents) HTTP(ctx context.Context, s cli.Service, h cli.HTTP, ready func(url string)) error {
-	session := a.session(s)
+	session := a.session(s, 0)
 	server, err := a.server(session, s)
 	if err != nil {
 		return err

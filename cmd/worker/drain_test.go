@@ -24,13 +24,44 @@ func (s stuck) Embed(ctx context.Context, kind embedding.Kind, texts []string) (
 	return nil, ctx.Err()
 }
 
-// TestDrain: a worker that is told to stop ends with an event in hand, and gives it back:
-// another does the work, and the end counts as a try of no file.
+// TestDrain: a worker that is told to stop finishes what it has in hand, says meanwhile that
+// it takes no more, and nothing of it is done again.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1)
+	asked, open := make(chan struct{}, 100), make(chan struct{})
+	s.provider.gate = func([]string) {
+		asked <- struct{}{}
+		<-open
+	}
+	health, stop := s.worker(worker.Options{Health: "127.0.0.1:0", Drain: time.Minute})
+	root := s.tree(3)
+	on := s.host("one")
+	s.call(on, "index", map[string]any{"path": root, "wait": false})
+	<-asked
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	s.awaitLine(health+"/readyz", "503 stopping")
+	close(open)
+	<-stopped
+	texts := s.provider.texts.Load()
+	s.worker(worker.Options{})
+	s.call(on, "index", map[string]any{"path": root, "wait": true})
+	if again := s.provider.texts.Load() - texts; again != 0 || texts == 0 {
+		t.Errorf("%d texts were embedded before the stop, and %d after it", texts, again)
+	}
+}
+
+// TestStopBeyondPatience: a worker that is told to stop ends with an event in hand that takes
+// too long, and gives it back: another does the work, and the end counts as a try of no file.
+func TestStopBeyondPatience(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
 	slow := stuck{counting: s.provider, asked: make(chan struct{}, 100)}
-	_, stop := s.worker(worker.Options{Provider: slow})
+	_, stop := s.worker(worker.Options{Provider: slow, Drain: 50 * time.Millisecond})
 	root := s.tree(3)
 	on := s.host("one")
 	s.call(on, "index", map[string]any{"path": root, "wait": false})

@@ -54,10 +54,15 @@ func listen(ctx context.Context, address string, w *worker) (*health, error) {
 	return &health{listener: listener, server: &http.Server{Handler: mux, ReadHeaderTimeout: headerWait}}, nil
 }
 
-// ready answers 200 when log and store can be reached now, else 503 with the reason.
+// ready answers 200 when the worker takes work, and log and store can be reached now, else
+// 503 with the reason.
 func (w *worker) ready(rw http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerWait)
 	defer cancel()
+	if w.draining.Load() {
+		say(rw, http.StatusServiceUnavailable, "stopping\n")
+		return
+	}
 	if !w.parts.Bus.Reachable() {
 		say(rw, http.StatusServiceUnavailable, "the event log cannot be reached\n")
 		return

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -37,10 +38,15 @@ type Options struct {
 	Health string
 	// Provider embeds; nil means the built-in model.
 	Provider embedding.Provider
+	// Drain is how long what is in hand may take when the worker is told to stop; 0 means 8 s.
+	Drain time.Duration
 	// OpenStore is that of cluster.Options.
 	OpenStore func(ctx context.Context) (store.Store, error)
 	Log       *slog.Logger // nil means discard
 }
+
+// defaultDrain is within the ten seconds that a container has to stop.
+const defaultDrain = 8 * time.Second
 
 // reconcileEvery is the time between looks for work that no event speaks of.
 const reconcileEvery = 10 * time.Second
@@ -54,9 +60,11 @@ type worker struct {
 	meter    *meter.Meter
 	standing *meter.Standing
 	pipeline *pipeline.Pipeline
+	draining atomic.Bool // it takes no more work
 }
 
-// Run works until ctx ends, and returns nil then. It calls ready with the address of its
+// Run works until ctx ends, finishes what it has in hand as far as Options.Drain lasts, and
+// returns nil then. It calls ready with the address of its
 // health, "" when it has none, once it takes work.
 func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 	if o.Log == nil {
@@ -64,6 +72,9 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 	}
 	if o.Provider == nil {
 		o.Provider = builtin.New()
+	}
+	if o.Drain == 0 {
+		o.Drain = defaultDrain
 	}
 	w := &worker{opts: o, recipe: host.Recipe(o.Provider), meter: meter.New()}
 	w.parts, err = cluster.Open(ctx, o.Cluster, cluster.Options{Log: o.Log, OpenStore: o.OpenStore})
@@ -95,9 +106,24 @@ func (w *worker) work(ctx context.Context, ready func(url string)) error {
 	if err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return w.pipeline.Run(ctx) })
-	g.Go(func() error { return health.serve(ctx) })
+	working, stop := context.WithCancel(context.WithoutCancel(ctx)) // it outlasts ctx by the draining
+	defer stop()
+	g, working := errgroup.WithContext(working)
+	g.Go(func() error { return w.pipeline.Run(working) })
+	g.Go(func() error { return health.serve(working) })
+	g.Go(func() error {
+		defer stop()
+		select {
+		case <-working.Done():
+			return nil
+		case <-ctx.Done():
+		}
+		w.draining.Store(true)
+		patient, cancel := context.WithTimeout(working, w.opts.Drain)
+		defer cancel()
+		w.pipeline.Drain(patient)
+		return nil
+	})
 	w.opts.Log.Info("working", "holder", w.parts.Holder, "roles", w.opts.Roles, "recipe", w.recipe.Fingerprint().Short())
 	ready(health.url())
 	return g.Wait()

@@ -100,6 +100,38 @@ type Consumer struct {
 	// AckWait is how long a handler may be silent; InProgress is sent at a third of it
 	// while the handler runs. 0 means 30 s.
 	AckWait time.Duration
+	// Stop, when closed, ends Consume as the end of its context does, but for the handlers
+	// that run: they may finish. nil means never.
+	Stop <-chan struct{}
+}
+
+// Stopped reports whether the consumer takes no more messages.
+func (c Consumer) Stopped() bool {
+	select {
+	case <-c.Stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// Taking returns a context that ends with ctx and when the consumer takes no more messages.
+// The returned function releases it.
+func (c Consumer) Taking(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { // ends with the context, and the release waits for it
+		defer close(done)
+		select {
+		case <-c.Stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-done
+	}
 }
 
 // State is what the log says of itself.
@@ -145,8 +177,8 @@ type Bus interface {
 	Publish(ctx context.Context, messages []Message, guard *uint64) (uint64, error)
 	// LastOf returns the last sequence of a codebase's lane, 0 when there is none.
 	LastOf(ctx context.Context, id store.CodebaseID, lane Lane) (uint64, error)
-	// Consume hands messages to the handler until ctx ends, and returns nil then, when all
-	// handlers have ended. A new consumer begins with the oldest message. A consumer that
+	// Consume hands messages to the handler until ctx ends or the consumer is stopped, and
+	// returns nil then, when all handlers have ended. A new consumer begins with the oldest message. A consumer that
 	// vanished is made again. It returns ErrClosed when the bus is closed under it.
 	Consume(ctx context.Context, c Consumer, h Handler) error
 	// State inspects the log.

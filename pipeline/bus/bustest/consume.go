@@ -28,6 +28,7 @@ func consumeTests() []test {
 		{"Consume/ALongHandlerRunsOnce", longHandler},
 		{"Consume/EndsWithItsContext", endsWithContext},
 		{"Consume/WhatWasCutOffIsNotLost", cutOff},
+		{"Consume/StoppedFinishesWhatIsInHand", stopped},
 		{"Consume/RefusesBadConsumers", badConsumers},
 		{"Consume/SurvivesReopening", survivesReopening},
 	}
@@ -301,6 +302,47 @@ func cutOff(t *testing.T, s suite) {
 		t.Errorf("got message %d, try %d; want 2 again", d.Sequence, d.Tries)
 	}
 	nothing(t, got, 50*time.Millisecond, "a delivery more")
+}
+
+// stopped stops a consumer in the middle of a message, which it may finish, and takes no
+// other.
+func stopped(t *testing.T, s suite) {
+	r := s.start(t)
+	r.publish(messages("a", 1, 2)...)
+	c := worker("w", 1)
+	stop, entered, open := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
+	c.Stop = stop
+	ended := make(chan error, 1)
+	var cut error
+	go func() {
+		ended <- r.Consume(t.Context(), c, func(ctx context.Context, _ bus.Delivery) error {
+			entered <- struct{}{}
+			<-open
+			cut = ctx.Err()
+			return nil
+		})
+	}()
+	await(t, entered, "the handler")
+	close(stop)
+	time.Sleep(50 * time.Millisecond) // a handler that is cut off is so by now
+	close(open)
+	if err := await(t, ended, "Consume to return"); err != nil || cut != nil {
+		t.Errorf("Consume returned %v after it was stopped, and its handler was cut off by %v, want nil", err, cut)
+	}
+	if len(entered) > 0 {
+		t.Error("a message was taken after the stop")
+	}
+	if !c.Stopped() {
+		t.Error("the consumer does not say that it is stopped")
+	}
+	if err := r.Consume(t.Context(), c, func(context.Context, bus.Delivery) error { t.Error("a message was taken after the stop"); return nil }); err != nil {
+		t.Errorf("a call after the stop: %v", err)
+	}
+	got, handle := collect()
+	r.consume(worker("w", 1), handle)
+	if d := await(t, got, "the other message"); d.Sequence != 2 {
+		t.Errorf("message %d comes, want 2: the first was finished", d.Sequence)
+	}
 }
 
 func badConsumers(t *testing.T, s suite) {

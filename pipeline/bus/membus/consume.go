@@ -28,9 +28,11 @@ func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error 
 	defer b.running.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	taking, release := c.Taking(ctx)
+	defer release()
 	var workers sync.WaitGroup
 	for range max(c.Workers, 1) {
-		workers.Go(func() { b.work(ctx, c, h) })
+		workers.Go(func() { b.work(taking, ctx, c, h) })
 	}
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -51,16 +53,17 @@ func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error 
 	}
 }
 
-// work hands one message after the other to the handler until ctx ends.
-func (b *Bus) work(ctx context.Context, c bus.Consumer, h bus.Handler) {
-	for ctx.Err() == nil {
+// work hands one message after the other to the handler until taking ends. Its handlers
+// live by ctx.
+func (b *Bus) work(taking, ctx context.Context, c bus.Consumer, h bus.Handler) {
+	for taking.Err() == nil {
 		b.mu.Lock()
 		durable := b.durable(c)
 		p, wait := durable.next(b.log, time.Now())
 		changed := b.changed
 		if p == nil {
 			b.mu.Unlock()
-			pause(ctx, changed, wait)
+			pause(taking, changed, wait)
 			continue
 		}
 		handling, cancel := context.WithCancel(ctx)

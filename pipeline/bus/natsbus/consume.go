@@ -40,18 +40,20 @@ func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error 
 		return err
 	}
 	defer leave()
-	for tries := 1; ctx.Err() == nil; tries++ {
+	taking, release := c.Taking(ctx)
+	defer release()
+	for tries := 1; taking.Err() == nil; tries++ {
 		log := b.current()
 		began := time.Now()
 		err := b.consumeOnce(ctx, log, c, h)
-		if ctx.Err() != nil {
+		if taking.Err() != nil {
 			break
 		}
 		if time.Since(began) > bus.MaxDelay {
 			tries = 1
 		}
 		b.opts.Log.Debug("consumer begins again", "consumer", c.Name, "error", err)
-		b.rest(ctx, log, tries)
+		b.rest(taking, log, tries)
 	}
 	return ended(ctx)
 }
@@ -77,7 +79,7 @@ func (b *Bus) rest(ctx context.Context, log *incarnation, tries int) {
 }
 
 // consumeOnce makes the consumer when it is missing and hands out its messages until it
-// vanishes, the log is made anew or ctx ends, and all handlers have ended.
+// vanishes, the log is made anew, it is stopped or ctx ends, and all handlers have ended.
 func (b *Bus) consumeOnce(ctx context.Context, log *incarnation, c bus.Consumer, h bus.Handler) error {
 	durable, err := log.stream.CreateOrUpdateConsumer(ctx, b.durableConfig(log, c))
 	if err != nil {
@@ -92,7 +94,9 @@ func (b *Bus) consumeOnce(ctx context.Context, log *incarnation, c bus.Consumer,
 		return err
 	}
 	defer leave()
-	workers, taking := errgroup.WithContext(handling)
+	taking, release := c.Taking(handling)
+	defer release()
+	workers, taking := errgroup.WithContext(taking)
 	for range c.Workers {
 		workers.Go(func() error { return b.work(taking, handling, durable, c, h) })
 	}
