@@ -118,7 +118,7 @@ func (r *Report) Overall() []Row {
 	return rows
 }
 
-// Repositories, Languages and Categories give the rows of the ranking as it is.
+// Repositories gives a row for each repository, of the ranking as it is.
 func (r *Report) Repositories() (rows []Row) {
 	for _, name := range slices.Sorted(maps.Keys(r.scored[0])) {
 		t := r.scored[0][name]
@@ -235,9 +235,9 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 func (r *Report) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	table := func(title string, rows []Row) {
-		fmt.Fprintf(t, "%s\tqueries\tNDCG@10\thit@1\trecall@10\tMRR\n", title)
+		_, _ = fmt.Fprintf(t, "%s\tqueries\tNDCG@10\thit@1\trecall@10\tMRR\n", title)
 		for _, row := range rows {
-			fmt.Fprintf(t, "  %s\t%d\t%.4f\t%.3f\t%.3f\t%.3f\n", row.Name, row.Queries, row.NDCG, row.Hit1, row.Recall, row.MRR)
+			_, _ = fmt.Fprintf(t, "  %s\t%d\t%.4f\t%.3f\t%.3f\t%.3f\n", row.Name, row.Queries, row.NDCG, row.Hit1, row.Recall, row.MRR)
 		}
 	}
 	table("ranking", r.Overall())
@@ -245,16 +245,16 @@ func (r *Report) WriteText(w io.Writer) error {
 	table("language", r.Languages())
 	table("repository", r.Repositories())
 	s := r.Sizes()
-	fmt.Fprintf(t, "tokens\t\trecall\n")
+	_, _ = fmt.Fprintf(t, "tokens\t\trecall\n")
 	for _, budget := range Budgets() {
-		fmt.Fprintf(t, "  %d\t\t%.3f\n", budget, s.Recall[budget])
+		_, _ = fmt.Fprintf(t, "  %d\t\t%.3f\n", budget, s.Recall[budget])
 	}
-	fmt.Fprintf(t, "  to the first answer\t\t%.0f\n", s.First)
-	fmt.Fprintf(t, "no answer\n  to what is not there\t\t%.3f\n  to what is there\t\t%.3f\n", s.Refused, s.Missed)
+	_, _ = fmt.Fprintf(t, "  to the first answer\t\t%.0f\n", s.First)
+	_, _ = fmt.Fprintf(t, "no answer\n  to what is not there\t\t%.3f\n  to what is there\t\t%.3f\n", s.Refused, s.Missed)
 	speed := r.Speed()
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	fmt.Fprintf(t, "speed\t\tms\n  first index, mean\t\t%.0f\n  first index, median\t\t%.0f\n", ms(speed.IndexMean), ms(speed.IndexMedian))
-	fmt.Fprintf(t, "  query, median\t%d\t%.2f\n  query, 95th percentile\t\t%.2f\n", speed.Queries, ms(speed.QueryMedian), ms(speed.Query95th))
+	_, _ = fmt.Fprintf(t, "speed\t\tms\n  first index, mean\t\t%.0f\n  first index, median\t\t%.0f\n", ms(speed.IndexMean), ms(speed.IndexMedian))
+	_, _ = fmt.Fprintf(t, "  query, median\t%d\t%.2f\n  query, 95th percentile\t\t%.2f\n", speed.Queries, ms(speed.QueryMedian), ms(speed.Query95th))
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}

@@ -52,6 +52,7 @@ func newFleet(t *testing.T, l links) *fleet {
 	f.env = []string{
 		"FRESHET_NATS_URL=" + strings.Join(urls, ","),
 		"FRESHET_DATABASE_URL=" + strings.Replace(f.postgres.URL(), f.postgres.Address(), l.database(f.postgres.Address()), 1),
+		"FRESHET_DATABASE_ROLE=freshet_fleet", // which owns nothing
 	}
 	for i := range 3 {
 		f.workers = append(f.workers, f.worker(fmt.Sprintf("worker%d", i+1)))
