@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // prepare builds the segments of a snapshot against its base: what changed becomes new
 // segments, what it replaces becomes dead in the old ones, and small old segments are
-// taken up into the new.
+// taken up into the new. A first snapshot takes over what the index of a clone has.
 func (s *Sealer) prepare(ctx context.Context, snapshot store.Snapshot, level store.Level) (store.Seal, int, error) {
 	seal := store.Seal{Codebase: snapshot.Codebase, Number: snapshot.Number, Level: level, At: s.opts.Now().UTC()}
 	upserted, removed, err := s.store.Delta(ctx, snapshot.Codebase, snapshot.Number)
@@ -32,6 +33,11 @@ func (s *Sealer) prepare(ctx context.Context, snapshot store.Snapshot, level sto
 	if err != nil {
 		return seal, 0, err
 	}
+	taken, upserted, err := s.adopt(ctx, snapshot.Codebase, upserted)
+	if err != nil {
+		return seal, 0, err
+	}
+	maps.Copy(seal.Dead, taken.dead)
 	kept, absorbed := plan(withDead(base.Segments, seal.Dead), len(upserted))
 	for _, ref := range absorbed {
 		entries, err := s.liveEntries(ctx, ref)
@@ -49,7 +55,7 @@ func (s *Sealer) prepare(ctx context.Context, snapshot store.Snapshot, level sto
 	for _, ref := range kept {
 		seal.Segments = append(seal.Segments, ref.ID)
 	}
-	seal.Segments = append(seal.Segments, built...)
+	seal.Segments = append(append(seal.Segments, taken.segments...), built...)
 	return seal, changed, nil
 }
 
