@@ -3,8 +3,10 @@ package migrations
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
@@ -57,14 +59,56 @@ func (d dialect) query(text string) string {
 // the current schema holds: who shares it keeps migrations out.
 const PostgresLock = "hashtextextended('freshet schema ' || current_schema(), 0)"
 
+// Who waits for the lock alone has all who come to share it wait behind: so it waits for
+// lockWait at most, and lets them pass for a pause that grows with every try.
+const (
+	lockWait      = 300 * time.Millisecond
+	shortestPause = 50 * time.Millisecond
+	longestPause  = 2 * time.Second
+
+	stateNoLock = "55P03"
+)
+
+// Alone calls fn with a connection that holds PostgresLock alone. It waits for those who
+// share it for as long as they take, and holds up others that come to share it for a
+// fraction of a second at a time.
+func Alone(ctx context.Context, db *sql.DB, fn func(conn *sql.Conn) error) (err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := (advisoryLock{}).SessionLock(ctx, conn); err != nil {
+		return err
+	}
+	return errors.Join(fn(conn), advisoryLock{}.SessionUnlock(context.WithoutCancel(ctx), conn))
+}
+
 // advisoryLock lets one process at a time migrate a schema of PostgreSQL. The server
 // releases it with the connection of a process that was killed.
 type advisoryLock struct{}
 
 // SessionLock waits for the lock.
 func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock("+PostgresLock+")"); err != nil {
-		return fmt.Errorf("wait for other migrations: %w", err)
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", lockWait.Milliseconds())); err != nil {
+		return fmt.Errorf("bound the wait for other migrations: %w", err)
+	}
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		_, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock("+PostgresLock+")")
+		if err == nil {
+			break
+		}
+		if state := interface{ SQLState() string }(nil); !errors.As(err, &state) || state.SQLState() != stateNoLock {
+			return fmt.Errorf("wait for other migrations: %w", err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for other migrations: %w", ctx.Err())
+		}
+	}
+	if _, err := conn.ExecContext(ctx, "RESET lock_timeout"); err != nil {
+		return fmt.Errorf("let migrations wait for what they need: %w", err)
 	}
 	return nil
 }

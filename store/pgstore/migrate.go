@@ -27,38 +27,54 @@ func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig, set *migrat
 const lacking = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
 	AND NOT has_table_privilege($1, oid, CASE WHEN relname LIKE 'schema\_%' THEN 'SELECT' ELSE 'DELETE' END)`
 
-// grant makes the application role, and lets it read and write rows and nothing else. It
-// holds the lock of migrations, because two grants at once fail.
-func grant(ctx context.Context, db *sql.DB, role string) (err error) {
-	tx, err := db.BeginTx(ctx, nil)
+// grant makes the application role, and lets it read and write rows and nothing else. Most
+// often there is nothing to do, and then it waits for nobody. Otherwise it holds the lock of
+// migrations, because two grants at once fail.
+func grant(ctx context.Context, db *sql.DB, role string) error {
+	exists, missing, err := granted(ctx, db, role)
+	if err == nil && (!exists || missing > 0) {
+		err = migrations.Alone(ctx, db, func(conn *sql.Conn) error { return grantAlone(ctx, conn, role) })
+	}
 	if err != nil {
 		return fmt.Errorf("grant role %s: %w", role, err)
 	}
+	return nil
+}
+
+// granted reports whether a role exists, and how many tables it lacks.
+func granted(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, role string) (exists bool, missing int, err error) {
+	err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", role).Scan(&exists)
+	if err == nil && exists {
+		err = db.QueryRowContext(ctx, lacking, role).Scan(&missing)
+	}
+	return exists, missing, err
+}
+
+func grantAlone(ctx context.Context, conn *sql.Conn, role string) (err error) {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("grant role %s: %w", role, errors.Join(err, tx.Rollback()))
+			err = errors.Join(err, tx.Rollback())
 		}
 	}()
-	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock("+migrations.PostgresLock+")"); err != nil {
-		return err
-	}
-	var exists bool
-	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", role).Scan(&exists); err != nil {
-		return err
-	}
+	// Roles are those of all databases of the server, another of which may make it now.
 	name := pgx.Identifier{role}.Sanitize()
-	if !exists {
-		// Roles are those of all databases of the server, another of which may make it now.
+	if exists, _, err := granted(ctx, tx, role); err != nil {
+		return err
+	} else if !exists {
 		if _, err := tx.ExecContext(ctx, "DO $$ BEGIN CREATE ROLE "+name+
 			" NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"); err != nil {
 			return err
 		}
 	}
-	var missing int
-	if err := tx.QueryRowContext(ctx, lacking, role).Scan(&missing); err != nil {
+	if _, missing, err := granted(ctx, tx, role); err != nil {
 		return err
-	}
-	if missing > 0 {
+	} else if missing > 0 { // nobody else granted it meanwhile
 		if err := grantTables(ctx, tx, name); err != nil {
 			return err
 		}
