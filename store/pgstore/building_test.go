@@ -1,6 +1,8 @@
 package pgstore
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -128,4 +130,89 @@ func untilWaits(t *testing.T, conn *pgx.Conn) {
 		}
 	}
 	t.Fatal("nobody waits for the lock of migrations")
+}
+
+// TestCollectDuringBuild collects while the index of candidates is built: neither the
+// collection nor a write waits for it, and the next collection removes what was left.
+func TestCollectDuringBuild(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		end  func(t *testing.T, s *Store, view store.View)
+		left int // segments of candidates
+	}{
+		"segments are gone": {sealFirst, 1},
+		"the codebase is gone": {func(t *testing.T, s *Store, _ store.View) {
+			if err := s.Clear(t.Context(), "near"); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := pgtest.Database(t)
+			s := starting(t, own, Options{NearestFrom: 1, Now: func() time.Time { return time.Now().Add(-2 * store.CollectGrace) }})
+			collector, super := starting(t, own, Options{}), rawConn(t, own, "")
+			view := nearTree(t, s, 3, 20, 8)
+			if err := s.IndexNearest(t.Context(), "near", 1); err != nil {
+				t.Fatal(err)
+			}
+			build, err := super.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := build.Exec(t.Context(), "SELECT set_config('freshet.tenant', $1, true), nearest_index(id) FROM nearest_sets", s.tenant); err != nil {
+				t.Fatal(err)
+			}
+			tt.end(t, s, view)
+			if collected := collectBesideWrites(t, collector); collected.Segments != 3-tt.left {
+				t.Errorf("collected %+v", collected)
+			}
+			if err := build.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := collector.Collect(t.Context(), store.Retention{Keep: 1}); err != nil {
+				t.Fatal(err)
+			}
+			for table, want := range map[string]int{"nearest": 20 * tt.left, "nearest_segments": tt.left, "nearest_sets": tt.left} {
+				if n := count(t, super, "SELECT count(*) FROM "+table); n != want {
+					t.Errorf("%d rows of %s are left, want %d", n, table, want)
+				}
+			}
+		})
+	}
+}
+
+// sealFirst seals a snapshot that has only the first segment of a view.
+func sealFirst(t *testing.T, s *Store, view store.View) {
+	t.Helper()
+	recipe, err := s.Recipe(t.Context(), view.Snapshot.Fingerprint)
+	if err == nil {
+		_, err = s.Open(t.Context(), store.Opening{Codebase: "near", Number: 2, Parent: 1, Recipe: recipe, Rebuild: true})
+	}
+	if err == nil {
+		err = s.Seal(t.Context(), store.Seal{Codebase: "near", Number: 2, Level: store.LevelFull, Segments: segmentIDs(view)[:1]})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func collectBesideWrites(t *testing.T, s *Store) store.Collected {
+	t.Helper()
+	done, stop := context.WithCancel(t.Context())
+	var writes errgroup.Group
+	writes.Go(func() error {
+		for done.Err() == nil {
+			if err := s.PutOutbox(t.Context(), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	collected, err := s.Collect(t.Context(), store.Retention{Keep: 1})
+	stop()
+	if err := errors.Join(err, writes.Wait()); err != nil {
+		t.Error(err)
+	}
+	return collected
 }

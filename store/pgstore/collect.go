@@ -16,7 +16,7 @@ import (
 var errDryRun = errors.New("dry run")
 
 // Collect removes snapshots beyond the retention and what none of the others reaches, in
-// one transaction.
+// one transaction. Candidates go after it, in others: they may be in use for minutes.
 func (s *Store) Collect(ctx context.Context, r store.Retention) (collected store.Collected, err error) {
 	err = s.writeAlone(ctx, func(c *session) error {
 		g := collection{
@@ -37,6 +37,9 @@ func (s *Store) Collect(ctx context.Context, r store.Retention) (collected store
 	}
 	if err != nil {
 		return store.Collected{}, err
+	}
+	if !r.DryRun {
+		s.collectCandidates(ctx)
 	}
 	return collected, nil
 }
@@ -182,8 +185,6 @@ func (g *collection) sweep(ctx context.Context) error {
 			SELECT FROM (SELECT unnest(segments) AS id FROM snapshots WHERE tenant = $1) AS y WHERE y.id = x.id)`, []any{g.young}},
 		{nil, "0::bigint", "segment_parts AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
 		{nil, "0::bigint", "dead AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
-		{nil, "0::bigint", "nearest AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
-		{nil, "0::bigint", "nearest_segments AS x WHERE tenant = $1 AND NOT EXISTS (SELECT FROM segments AS y WHERE y.tenant = $1 AND y.id = x.segment)", nil},
 		{nil, "0::bigint", "leases AS x WHERE tenant = $1 AND name LIKE 'sync/%' AND NOT EXISTS (SELECT FROM codebases AS y WHERE y.tenant = $1 AND 'sync/' || y.id = x.name)", nil},
 		{nil, "0::bigint", "recipes AS x WHERE tenant = $1 AND fingerprint <> ALL($2)", []any{recipes}},
 	} {
@@ -197,17 +198,6 @@ func (g *collection) sweep(ctx context.Context) error {
 		}
 	}
 	g.collected.Bytes += bytes
-	return g.dropSets(ctx)
-}
-
-// dropSets removes the candidates of codebases that were cleared and of fingerprints that
-// no snapshot has.
-func (g *collection) dropSets(ctx context.Context) error {
-	_, err := g.c.exec(ctx, `SELECT nearest_drop(id) FROM nearest_sets AS x WHERE tenant = $1 AND NOT EXISTS (
-		SELECT FROM snapshots AS n WHERE n.tenant = $1 AND n.codebase = x.codebase AND n.fingerprint = x.fingerprint)`)
-	if err != nil {
-		return fmt.Errorf("drop candidates: %w", err)
-	}
 	return nil
 }
 

@@ -66,9 +66,9 @@ func (s *Store) IndexNearest(ctx context.Context, id store.CodebaseID, number ui
 }
 
 // openNearest returns the set of a view, made when there is none, and the segments that it
-// lacks.
+// lacks. To make one takes the table alone, from all who load others.
 func (s *Store) openNearest(ctx context.Context, view store.View, dimension int) (set int64, missing []store.SegmentID, err error) {
-	err = s.write(ctx, func(c *session) error {
+	err = s.patiently(ctx, s.opts.LockTimeout, func(c *session) error {
 		_, err := c.one(ctx, "SELECT nearest_open($2, $3, $4) WHERE $1 <> ''",
 			[]any{string(view.Snapshot.Codebase), string(view.Snapshot.Fingerprint), dimension}, &set)
 		if err != nil {

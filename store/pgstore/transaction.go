@@ -44,10 +44,12 @@ func alone() mode {
 	return mode{begin: "begin isolation level read committed", lock: shareSchema + "pg_advisory_xact_lock(" + tenantLock + ")", slow: true}
 }
 
-// building is for what takes minutes and that nothing relies on. It keeps migrations out as
-// every write does, so that the schema is the known one until it ends: a migration that
-// began meanwhile would come to wait for its tables with all writes behind. A migration
-// that waits for it lets writes pass (see migrations.Alone).
+// building is for candidates, which take minutes and on which nothing relies. It holds no
+// lock of the tenant, so that it holds up no collection, which in turn waits for none of
+// its tables (see collectCandidates). It keeps migrations out as every write does, so that
+// the schema is the known one until it ends: a migration that began meanwhile would come to
+// wait for its tables with all writes behind. A migration that waits for it lets writes
+// pass (see migrations.Alone).
 func building() mode {
 	return mode{begin: "begin isolation level read committed", lock: shareSchema + "$1::text", slow: true}
 }
