@@ -28,6 +28,7 @@ const (
 	classConnection = "08"
 	classResources  = "53"
 	classOperator   = "57" // shut down, starting up
+	classStatement  = "42" // names what is not there, or may not
 	classInternal   = "XX" // data or an index are damaged
 )
 
@@ -62,6 +63,22 @@ func disconnected(err error) bool {
 		strings.Contains(err.Error(), "conn closed")
 }
 
+// outgrown looks at the version of the schema again when a statement did not fit it, and
+// returns store.ErrNewerSchema where that is why: reads keep no migration out, and a
+// statement that goes along with the look at the version may fail before it. It returns any
+// other error as it is.
+func (s *Store) outgrown(ctx context.Context, err error) error {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || !strings.HasPrefix(e.Code, classStatement) && e.Code != statePlanChanged {
+		return err
+	}
+	now := s.bounded(ctx, reading(), func(*session) error { return nil })
+	if errors.Is(now, store.ErrNewerSchema) {
+		return now
+	}
+	return err
+}
+
 // fault gives an error of the server or the network the meaning that callers branch on. It
 // returns any other error, and nil, as it is.
 func (s *Store) fault(ctx context.Context, err error) error {
@@ -85,8 +102,8 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	case stateDiskFull:
 		return fmt.Errorf("%w: %w", store.ErrDiskFull, err)
 	case stateNoTable, stateNoColumn:
-		// The statements are ours and the version of the schema is checked: what they
-		// name was there.
+		// The statements are ours and the version of the schema is checked (see outgrown):
+		// what they name was there.
 		return fmt.Errorf("schema: %w: %w", store.ErrCorrupt, err)
 	case stateSerialization, stateDeadlock, stateTimeout, stateNoLock:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)

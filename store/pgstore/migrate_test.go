@@ -151,6 +151,43 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
+// TestNewerSchemaIsNoDamage renames a column under stores that read it, with a statement
+// that is known to the connection, with one that is not, and in a transaction that began
+// before: it is the newer schema that they tell of. Without a newer version it is damage.
+func TestNewerSchemaIsNoDamage(t *testing.T) {
+	t.Parallel()
+	own := pgtest.Database(t)
+	prepared, fresh := starting(t, own, Options{}), starting(t, own, Options{})
+	fill(t, prepared, "a")
+	read := func(s *Store) error {
+		_, err := s.Content(t.Context(), contentOf("text of "+s.tenant).Hash)
+		return err
+	}
+	if err := read(prepared); err != nil {
+		t.Fatal(err)
+	}
+	files := newer(t)
+	files["99999_newer.sql"].Data = []byte("-- +goose Up\nALTER TABLE contents RENAME COLUMN body TO bytes;\n")
+	began := prepared.view(t.Context(), func(c *session) error {
+		if err := apply(t, own, files); err != nil {
+			return err
+		}
+		_, err := c.one(t.Context(), "SELECT body FROM contents WHERE tenant = $1", nil, new([]byte))
+		return err
+	})
+	for name, err := range map[string]error{"before": began, "prepared": read(prepared), "fresh": read(fresh)} {
+		if !errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("%s: %v, want %v", name, err, store.ErrNewerSchema)
+		}
+	}
+	if _, err := rawConn(t, own, "").Exec(t.Context(), "DELETE FROM schema_checksums WHERE version = 99999"); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(fresh); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("a column that is gone: %v, want %v", err, store.ErrCorrupt)
+	}
+}
+
 // TestEditedMigrationIsRefused changes a file after it was applied.
 func TestEditedMigrationIsRefused(t *testing.T) {
 	t.Parallel()

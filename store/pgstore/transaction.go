@@ -109,7 +109,7 @@ func (s *Store) run(ctx context.Context, m mode, fn func(c *session) error) erro
 			}
 		}
 		if err == nil || try == maxTries || !transient(err) || ctx.Err() != nil {
-			return s.fault(ctx, err)
+			return s.fault(ctx, s.outgrown(ctx, err))
 		}
 		s.log.Debug("transaction is tried again", "try", try, "error", err)
 		if err := pause(ctx, try); err != nil {
@@ -245,14 +245,14 @@ func (c *session) begin(ctx context.Context, m mode, known int64) error {
 		m.along(batch)
 		batch.Queue("commit")
 	}
-	if err := c.conn.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
+	err := c.conn.SendBatch(ctx, batch).Close()
 	switch {
+	case version != nil && *version > known: // which is why what goes along may fail
+		return fmt.Errorf("schema version %d, this binary knows %d: %w", *version, known, store.ErrNewerSchema)
+	case err != nil:
+		return fmt.Errorf("begin: %w", err)
 	case version == nil || *version < known:
 		return fmt.Errorf("the schema is older than this binary, whose version is %d: %w", known, store.ErrCorrupt)
-	case *version > known:
-		return fmt.Errorf("schema version %d, this binary knows %d: %w", *version, known, store.ErrNewerSchema)
 	}
 	return nil
 }
