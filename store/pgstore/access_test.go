@@ -1,11 +1,15 @@
 package pgstore
 
 import (
+	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -94,11 +98,63 @@ func fill(t *testing.T, s *Store, id store.CodebaseID) {
 	must(s.PutSession(t.Context(), store.Session{ID: "s", Until: s.now().Add(1e12)}))
 }
 
+// partitions lists those that hold the candidates of stores.
+func partitions(t *testing.T, conn *pgx.Conn, stores ...*Store) (names []string) {
+	t.Helper()
+	for _, s := range stores {
+		names = append(names, fmt.Sprintf("nearest_%d", count(t, conn, "SELECT min(id) FROM nearest_sets WHERE tenant = $1", s.tenant)))
+	}
+	return names
+}
+
+// newLogin makes a role that may log in to a database of a test and nothing else, and goes
+// with the test. It returns its name and its URL.
+func newLogin(t *testing.T, own string) (role, login string) {
+	t.Helper()
+	role = "freshet_login_" + strings.ToLower(rand.Text()[:12])
+	if _, err := rawConn(t, own, "").Exec(t.Context(), "CREATE ROLE "+role+" LOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		conn, err := pgx.Connect(ctx, own)
+		if err == nil {
+			_, err = conn.Exec(ctx, "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role)
+			err = errors.Join(err, conn.Close(ctx))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return role, strings.Replace(own, "postgres@", role+"@", 1)
+}
+
 // TestRawSQLWithoutTenantSeesNoRow looks into every table past the store: as the role of
 // the application, and as an owner that is no superuser.
 func TestRawSQLWithoutTenantSeesNoRow(t *testing.T) {
 	t.Parallel()
-	one, two := openTenant(t, Options{NearestFrom: 1}), openTenant(t, Options{NearestFrom: 1})
+	t.Run("application", func(t *testing.T) {
+		t.Parallel()
+		options := Options{NearestFrom: 1}
+		lookWithoutTenant(t, openTenant(t, options), openTenant(t, options), rawConn(t, database(t), ""), rawConn(t, database(t), "freshet_test_app"))
+	})
+	t.Run("owner", func(t *testing.T) {
+		t.Parallel()
+		own := pgtest.Database(t)
+		role, login := newLogin(t, own)
+		super := rawConn(t, own, "")
+		if _, err := super.Exec(t.Context(), "GRANT ALL ON SCHEMA public TO "+role); err != nil {
+			t.Fatal(err)
+		}
+		one, two := starting(t, login, Options{NearestFrom: 1, Tenant: "one"}), starting(t, login, Options{NearestFrom: 1, Tenant: "two"})
+		lookWithoutTenant(t, one, two, super, rawConn(t, login, ""))
+	})
+}
+
+// lookWithoutTenant fills two stores, and looks for their rows on a connection that no
+// policy binds and on one that policies do.
+func lookWithoutTenant(t *testing.T, one, two *Store, super, bound *pgx.Conn) {
+	t.Helper()
 	for _, s := range []*Store{one, two} {
 		fill(t, s, "a")
 		nearTree(t, s, 1, 2, 8)
@@ -106,32 +162,66 @@ func TestRawSQLWithoutTenantSeesNoRow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	super, app := rawConn(t, database(t), ""), rawConn(t, database(t), "freshet_test_app")
 	for _, table := range tables(t, super) {
 		if count(t, super, "SELECT count(*) FROM "+table+" WHERE tenant IN ($1, $2)", one.tenant, two.tenant) < 2 {
 			t.Errorf("table %s was not filled", table)
 		}
-		if n := count(t, app, "SELECT count(*) FROM "+table); n != 0 {
-			t.Errorf("table %s shows %d rows without a tenant", table, n)
+	}
+	for _, table := range append(tables(t, super), partitions(t, super, one, two)...) {
+		n := 0
+		err := bound.QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&n)
+		if e := new(pgconn.PgError); n != 0 || err != nil && (!errors.As(err, &e) || e.Code != "42501") {
+			t.Errorf("table %s shows %d rows without a tenant: %v", table, n, err)
 		}
 		if count(t, super, "SELECT count(*) FROM pg_class WHERE oid = $1::text::regclass AND relrowsecurity AND relforcerowsecurity", table) != 1 {
 			t.Errorf("table %s does not hold its owner to the policy", table)
 		}
 	}
-	if _, err := app.Exec(t.Context(), "SELECT set_config('freshet.tenant', $1, false)", one.tenant); err != nil {
+	if _, err := bound.Exec(t.Context(), "SELECT set_config('freshet.tenant', $1, false)", one.tenant); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range tables(t, super) {
-		if n := count(t, app, "SELECT count(*) FROM "+table+" WHERE tenant <> $1", one.tenant); n != 0 {
+		if n := count(t, bound, "SELECT count(*) FROM "+table+" WHERE tenant <> $1", one.tenant); n != 0 {
 			t.Errorf("table %s shows %d rows of other tenants", table, n)
 		}
-		if count(t, app, "SELECT count(*) FROM "+table) == 0 {
+		if count(t, bound, "SELECT count(*) FROM "+table) == 0 {
 			t.Errorf("table %s shows a tenant nothing of its own", table)
 		}
 	}
-	_, err := app.Exec(t.Context(), "INSERT INTO recipes (tenant, fingerprint, body) VALUES ($1, 'x', '')", two.tenant)
+	_, err := bound.Exec(t.Context(), "INSERT INTO recipes (tenant, fingerprint, body) VALUES ($1, 'x', '')", two.tenant)
 	if e := new(pgconn.PgError); !errors.As(err, &e) || e.Code != "42501" {
 		t.Errorf("a row for another tenant: %v", err)
+	}
+}
+
+// TestOlderPartitionsAreForced brings a schema up to date whose partitions did not hold
+// their owner to the policy.
+func TestOlderPartitionsAreForced(t *testing.T) {
+	t.Parallel()
+	own := pgtest.Database(t)
+	files := newer(t)
+	older := fstest.MapFS{"00001_store.sql": files["00001_store.sql"], "00002_nearest.sql": files["00002_nearest.sql"]}
+	if err := apply(t, own, older); err != nil {
+		t.Fatal(err)
+	}
+	conn := rawConn(t, own, "")
+	open := func(codebase string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), "SELECT set_config('freshet.tenant', 'x', false), nearest_open($1, 'f', 8)", codebase); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const forced = "SELECT count(*) FROM pg_class WHERE relispartition AND relkind = 'r' AND relforcerowsecurity"
+	open("before")
+	if n := count(t, conn, forced); n != 0 {
+		t.Fatalf("%d partitions are forced before", n)
+	}
+	if err := apply(t, own, files); err != nil {
+		t.Fatal(err)
+	}
+	open("after")
+	if n := count(t, conn, forced); n != 2 {
+		t.Errorf("%d of 2 partitions are forced", n)
 	}
 }
 
@@ -194,21 +284,7 @@ func TestTenantsShareNothing(t *testing.T) {
 func TestLoginThatMayNotMigrate(t *testing.T) {
 	t.Parallel()
 	own := pgtest.Database(t)
-	role := "freshet_login_" + strings.ToLower(strings.TrimPrefix(own[strings.LastIndex(own, "_")+1:], "_"))[:8]
-	role, _, _ = strings.Cut(role, "?")
-	super := rawConn(t, own, "")
-	if _, err := super.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		conn, err := pgx.Connect(t.Context(), own)
-		if err == nil {
-			_, err = conn.Exec(t.Context(), "DROP OWNED BY "+role+"; DROP ROLE "+role)
-			_ = conn.Close(t.Context())
-		}
-		_ = err // the database goes anyway
-	})
-	login := strings.Replace(own, "postgres@", role+"@", 1)
+	role, login := newLogin(t, own)
 	if _, err := Open(t.Context(), login, Options{}); err == nil {
 		t.Fatal("a login without rights migrated")
 	}
