@@ -10,5 +10,6 @@
 //
 // Every write is tried again after a deadlock, a serialization failure or a lost
 // connection. Whether a commit whose answer was lost happened is asked of the server by
-// the transaction's id, so that nothing is written twice.
+// the transaction's id, so that nothing is written twice. When even that stays unknown the
+// write fails with store.ErrUnavailable, and only the caller can tell whether to repeat it.
 package pgstore

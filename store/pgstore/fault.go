@@ -35,7 +35,7 @@ const (
 // transient reports whether a transaction that failed may be tried again.
 func transient(err error) bool {
 	if errors.Is(err, store.ErrUnavailable) {
-		return false // it took its time already
+		return false // it took its time already, or may have happened
 	}
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -56,8 +56,7 @@ func transient(err error) bool {
 func disconnected(err error) bool {
 	var connect *pgconn.ConnectError
 	var network net.Error
-	var lost *lostCommit
-	return errors.As(err, &connect) || errors.As(err, &network) || errors.As(err, &lost) || pgconn.SafeToRetry(err) ||
+	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		strings.Contains(err.Error(), "conn closed")

@@ -63,6 +63,39 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
+// TestCommitOfUnknownOutcome keeps what became of a commit secret as well: the write fails,
+// and is not made again.
+func TestCommitOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	p, through := newProxy(t, database(t))
+	s, err := Open(t.Context(), through, Options{Tenant: rand.Text(), Role: "freshet_test_app", MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	s.resolving = 300 * time.Millisecond
+	if _, err := s.Register(t.Context(), store.Codebase{ID: "a", Root: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	p.mode.Store(loseAnswers)
+	p.secret.Store(true)
+	f := store.Failure{Codebase: "a", Path: "p", Stage: store.StageChunk}
+	p.lose.Store(1)
+	if got, err := s.RecordFailure(t.Context(), f, false); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a failure of unknown outcome is recorded as %+v: %v", got, err)
+	}
+	p.lose.Store(1)
+	if id, err := s.PutSegment(t.Context(), "a", 1, 1, []byte("segment")); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a segment of unknown outcome is put as %d: %v", id, err)
+	}
+	if u, err := s.Usage(t.Context()); err != nil || u.Segments != 1 {
+		t.Errorf("%d segments after one was put: %v", u.Segments, err)
+	}
+	if got, err := s.RecordFailure(t.Context(), f, false); err != nil || got.Tries != 2 {
+		t.Errorf("try 2 is recorded as %d: %v", got.Tries, err)
+	}
+}
+
 // again repeats a call while the server ends its connections faster than it is tried.
 func again(call func() error) error {
 	for {

@@ -42,7 +42,7 @@ func open(ctx context.Context, url string, set *migrations.Set, opts Options) (*
 	}
 	ownClock := opts.Now != nil
 	opts = opts.withDefaults()
-	s := &Store{opts: opts, ownClock: ownClock, tenant: opts.Tenant, now: opts.Now, log: opts.Log, schema: set.Newest()}
+	s := &Store{opts: opts, ownClock: ownClock, resolving: commitTime, tenant: opts.Tenant, now: opts.Now, log: opts.Log, schema: set.Newest()}
 	where := config.ConnConfig.Host + "/" + config.ConnConfig.Database
 	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, connectTimeout)
 	if err := s.migrate(ctx, config.ConnConfig.Copy(), set); err != nil {

@@ -90,6 +90,8 @@ type Store struct {
 	schema int64 // version of the schema that this binary knows
 	// ownClock is set when leases go by now and not by the server's clock.
 	ownClock bool
+	// resolving is how long the outcome of a commit is asked for.
+	resolving time.Duration
 
 	pool    *pgxpool.Pool
 	codec   codec

@@ -257,7 +257,8 @@ func (c *session) begin(ctx context.Context, m mode, known int64) error {
 	return nil
 }
 
-// commitTime bounds how long a commit is waited for when its caller has gone.
+// commitTime bounds how long a commit is waited for when its caller has gone, and then how
+// long the server is asked what became of it.
 const commitTime = 30 * time.Second
 
 // commit asks for the id of the transaction first, so that a commit whose answer is lost
@@ -294,10 +295,12 @@ func (l *lostCommit) Error() string { return "outcome of a commit is unknown: " 
 func (l *lostCommit) Unwrap() error { return l.cause }
 
 // resolve asks the server whether a transaction was committed. When it was not, the error
-// says why it is to be tried again, or that nobody knows.
+// says why it is to be tried again; one that wraps store.ErrUnavailable says that nobody
+// knows, and then it is not: it may be there already.
 func (s *Store) resolve(ctx context.Context, lost *lostCommit) (committed bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.resolving)
 	defer cancel()
+	unknown := fmt.Errorf("%w: %w", store.ErrUnavailable, lost)
 	for try := 1; ; try = min(try+1, maxTries) {
 		var status *string
 		err := s.pool.QueryRow(ctx, "SELECT pg_xact_status($1::xid8)", lost.id).Scan(&status)
@@ -307,10 +310,10 @@ func (s *Store) resolve(ctx context.Context, lost *lostCommit) (committed bool, 
 		case err == nil && status != nil && *status == "aborted":
 			return false, lost.cause
 		case err == nil && status == nil:
-			return false, lost // too old to be known
+			return false, unknown // it is too old
 		}
 		if err := pause(ctx, try); err != nil {
-			return false, lost
+			return false, unknown
 		}
 	}
 }
