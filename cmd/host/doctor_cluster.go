@@ -175,7 +175,7 @@ func gradeDatabase(s pgstore.Survey, dimension int, now time.Time) []tool.Findin
 		finding = poor(check, detail, "upgrade to PostgreSQL 15 or newer: freshet is tested with that")
 	case s.Connections > s.MaxConnections/10*9:
 		finding = poor(check, fmt.Sprintf("%s; %d of %d connections are open", detail, s.Connections, s.MaxConnections),
-			"raise max_connections: each process of freshet takes up to 16")
+			"raise max_connections: each process of freshet takes up to 16, or as many as pool_max_conns in FRESHET_DATABASE_URL says")
 	case s.RoundTrip > slowRoundTrip:
 		finding = poor(check, detail, "run freshet nearer to the server: every commit waits for it")
 	}

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -16,7 +17,8 @@ import (
 
 // Open opens the store of a tenant in the database that url names, and applies the
 // migrations that the database lacks, as the role of the URL. Its tables stand in the
-// first schema of the search path. It returns store.ErrNewerSchema,
+// first schema of the search path. The URL may set the pool of connections
+// (pool_max_conns and others, see pgxpool.ParseConfig). It returns store.ErrNewerSchema,
 // store.ErrMigrationModified or store.ErrCorrupt, and store.ErrUnavailable when the server
 // cannot be reached.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
@@ -33,12 +35,17 @@ const (
 	// idleTimeout is how long the server keeps the locks of a process that stopped amid a
 	// transaction.
 	idleTimeout = 30 * time.Second
+	// idleConnections is how long the pool keeps a connection that nobody uses.
+	idleConnections = 5 * time.Minute
 )
 
 func open(ctx context.Context, url string, set *migrations.Set, opts Options) (*Store, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err) // names no password
+	}
+	if err := opts.bound(config, url); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
 	}
 	ownClock := opts.Now != nil
 	opts = opts.withDefaults()
@@ -54,6 +61,21 @@ func open(ctx context.Context, url string, set *migrations.Set, opts Options) (*
 	return s, nil
 }
 
+// bound limits the pool where the URL does not.
+func (o Options) bound(config *pgxpool.Config, url string) error {
+	written, err := pgx.ParseConfig(url) // which knows of no pool and keeps its settings
+	if err != nil {
+		return err
+	}
+	if _, set := written.RuntimeParams["pool_max_conns"]; o.MaxConns > 0 || !set {
+		config.MaxConns = int32(cmp.Or(o.MaxConns, defaultMaxConns))
+	}
+	if _, set := written.RuntimeParams["pool_max_conn_idle_time"]; !set {
+		config.MaxConnIdleTime = idleConnections
+	}
+	return nil
+}
+
 func (s *Store) connect(ctx context.Context, config *pgxpool.Config) (err error) {
 	if s.codec, err = newCodec(); err != nil {
 		return err
@@ -61,9 +83,6 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config) (err error)
 	if err := s.cache.open(s.opts.CacheDir, s.opts.CacheBytes); err != nil {
 		return err
 	}
-	config.MaxConns = int32(s.opts.MaxConns)
-	config.MaxConnIdleTime = 5 * time.Minute
-	config.HealthCheckPeriod = time.Minute
 	parameters := config.ConnConfig.RuntimeParams
 	parameters["application_name"] = "freshet"
 	parameters["statement_timeout"] = milliseconds(s.opts.StatementTimeout)

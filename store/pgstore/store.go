@@ -34,7 +34,7 @@ type Options struct {
 	// 2,000,000.
 	NearestFrom int
 
-	// MaxConns bounds the connections; 0 means 16.
+	// MaxConns bounds the connections; 0 means what the URL says in pool_max_conns, or 16.
 	MaxConns int
 	// StatementTimeout and LockTimeout bound what one statement and one wait for a lock
 	// may take on the server; 0 means a minute and 20 seconds. Collect, Check, Forget and
@@ -67,9 +67,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.NearestFrom == 0 {
 		o.NearestFrom = defaultNearestFrom
-	}
-	if o.MaxConns == 0 {
-		o.MaxConns = defaultMaxConns
 	}
 	if o.StatementTimeout == 0 {
 		o.StatementTimeout = defaultStatementTimeout

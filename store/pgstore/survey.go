@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/freshet/freshet/migrations"
@@ -68,11 +68,11 @@ func Look(ctx context.Context, url string, opts Options) (found Survey, err erro
 	if err != nil {
 		return found, err
 	}
-	config, err := pgx.ParseConfig(url)
+	pool, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return found, fmt.Errorf("survey: %w", err) // names no password
 	}
-	opts = opts.withDefaults()
+	config, opts := pool.ConnConfig, opts.withDefaults()
 	config.ConnectTimeout = connectTimeout
 	found.Where, found.Known = fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), set.Newest()
 	db := stdlib.OpenDB(*config)
