@@ -2,6 +2,7 @@ package meter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -116,35 +117,46 @@ func (s *Standing) codebases(ctx context.Context) ([]codebase, error) {
 	}
 	var found []codebase
 	for _, b := range all {
-		c := codebase{Codebase: b}
-		if b.Latest > 0 {
-			latest, err := s.index.Snapshot(ctx, b.ID, b.Latest)
-			if err != nil {
-				return nil, fmt.Errorf("snapshot %d of %s: %w", b.Latest, b.ID, err)
-			}
-			if latest.Level != store.LevelFull && !latest.Abandoned {
-				c.lag = max(s.now().Sub(latest.OpenedAt).Seconds(), 0)
-			}
+		c, err := s.codebase(ctx, b)
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrNoSnapshot) {
+			continue // cleared since it was listed, or collected behind a newer one, which is read next
 		}
-		if b.Current > 0 {
-			current, err := s.index.Snapshot(ctx, b.ID, b.Current)
-			if err != nil {
-				return nil, fmt.Errorf("snapshot %d of %s: %w", b.Current, b.ID, err)
-			}
-			c.age = max(s.now().Sub(current.SealedAt).Seconds(), 0)
-		}
-		failures, err := s.index.Failures(ctx, b.ID)
 		if err != nil {
-			return nil, fmt.Errorf("failures of %s: %w", b.ID, err)
-		}
-		for _, f := range failures {
-			if f.Parked {
-				c.parked++
-			}
+			return nil, err
 		}
 		found = append(found, c)
 	}
 	return found, nil
+}
+
+func (s *Standing) codebase(ctx context.Context, b store.Codebase) (c codebase, err error) {
+	c.Codebase = b
+	if b.Latest > 0 {
+		latest, err := s.index.Snapshot(ctx, b.ID, b.Latest)
+		if err != nil {
+			return c, fmt.Errorf("snapshot %d of %s: %w", b.Latest, b.ID, err)
+		}
+		if latest.Level != store.LevelFull && !latest.Abandoned {
+			c.lag = max(s.now().Sub(latest.OpenedAt).Seconds(), 0)
+		}
+	}
+	if b.Current > 0 {
+		current, err := s.index.Snapshot(ctx, b.ID, b.Current)
+		if err != nil {
+			return c, fmt.Errorf("snapshot %d of %s: %w", b.Current, b.ID, err)
+		}
+		c.age = max(s.now().Sub(current.SealedAt).Seconds(), 0)
+	}
+	failures, err := s.index.Failures(ctx, b.ID)
+	if err != nil {
+		return c, fmt.Errorf("failures of %s: %w", b.ID, err)
+	}
+	for _, f := range failures {
+		if f.Parked {
+			c.parked++
+		}
+	}
+	return c, nil
 }
 
 func (r standing) write(p *exposition.Page) {
