@@ -64,11 +64,30 @@ func Open(ctx context.Context, s Settings, o Options) (*Parts, error) {
 	return p, nil
 }
 
+// AdviseDamage says what to do about a shared store that is damaged. It keeps the advice that
+// an error has already.
+func AdviseDamage(err error) error {
+	if known := new(tool.Error); errors.As(err, &known) {
+		return err
+	}
+	command := func(line, why string) tool.NextStep {
+		return tool.NextStep{Tool: tool.ToolCommandLine, Arguments: map[string]any{"command": line}, Why: why}
+	}
+	e := tool.Errorf(tool.CodeStoreUnavailable, "the shared store is damaged: %w", err)
+	e.Retryable = false
+	return e.Next(command(`pg_restore --clean --if-exists -d "$FRESHET_DATABASE_URL" backup.dump`,
+		"puts the database back from a backup, while all hosts and workers are stopped; see OPERATIONS.md, Restore PostgreSQL from a backup")).
+		Next(command("freshet verify --repair", "makes what the backup lacks again from the files on disk, in each codebase"))
+}
+
 // advise sends whoever cannot open a part of the cluster to the command that examines all of
 // them. Errors that say themselves what to do stay as they are.
 func advise(code tool.Code, err error) error {
-	if errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrMigrationModified) || errors.Is(err, store.ErrCorrupt) {
+	switch {
+	case errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrMigrationModified):
 		return err
+	case errors.Is(err, store.ErrCorrupt):
+		return AdviseDamage(err)
 	}
 	return tool.Errorf(code, "%w", err).Next(tool.NextStep{
 		Tool: tool.ToolCommandLine, Arguments: map[string]any{"command": "freshet doctor"}, Why: "names each part of the cluster that cannot be used, and what to do about it",

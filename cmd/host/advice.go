@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/freshet/freshet/cmd/cluster"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
@@ -64,6 +65,15 @@ func (h *Host) adviseFailure(id store.CodebaseID, err error) []tool.NextStep {
 		return []tool.NextStep{command("freshet version", "shows the version of this binary; install a newer one")}
 	}
 	return []tool.NextStep{manage("sync", "tries again; what was done is not done twice")}
+}
+
+// adviseOpening says what to do about what a data directory or a cluster holds and cannot
+// be opened. A store that is shared is none of the directory.
+func (h *Host) adviseOpening(err error) error {
+	if h.shared() && damaged(err) {
+		return cluster.AdviseDamage(err)
+	}
+	return adviseHome(h.opts.Home, err)
 }
 
 // adviseHome says what to do about a data directory that cannot be opened.

@@ -121,7 +121,7 @@ func Open(ctx context.Context, opts Options) (*Host, error) {
 		return nil, adviseHome(h.opts.Home, err)
 	}
 	if err := h.begin(ctx); err != nil {
-		return nil, adviseHome(h.opts.Home, errors.Join(err, h.release()))
+		return nil, h.adviseOpening(errors.Join(err, h.release()))
 	}
 	return h, nil
 }
