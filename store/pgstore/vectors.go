@@ -23,7 +23,9 @@ func (s *Store) Vectors(ctx context.Context, embedding string, texts []merkle.Ha
 			return err
 		}
 		for part := range slices.Chunk(texts, chunkSize) {
-			err := c.each(ctx, "SELECT text, body FROM vectors WHERE tenant = $1 AND embedding = $2 AND text = ANY($3)", []any{id, raw(part)},
+			// Key by key, see theKeys: with = ANY every row of the embedding is read.
+			err := c.each(ctx, `SELECT v.text, v.body FROM unnest($3::bytea[]) AS k (text), LATERAL (
+				SELECT text, body FROM vectors WHERE tenant = $1 AND embedding = $2 AND text = k.text LIMIT 1) AS v`, []any{id, raw(part)},
 				func(rows pgx.Rows) error {
 					h, v, err := scanVector(rows)
 					found[h] = v
