@@ -9,6 +9,11 @@ import (
 // Proposer proposes chunks to an engine that would otherwise look at the vector of every
 // one. What it proposes is scored as everything else is, so that it decides which chunks
 // are ranked and never how.
+//
+// It is not asked for chunks by their words: postings are mapped, a query reads those of its
+// words alone, and the whole answer from them is ready while an index of the server (GIN over
+// the same tokens) still collects what has any of the words. For three words in 200,000
+// chunks BenchmarkWords of package pgstore has 3.7 ms (p95 8.8) against 203 (300).
 type Proposer interface {
 	// Nearest returns at most so many chunks of the view's segments, dead ones included,
 	// whose vectors are nearest to the query's; fewer when it would take too long. ok is
