@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,11 +102,33 @@ func (f *fleet) strike(random *rand.Rand) {
 	f.wait(time.Duration(100+random.IntN(1500)) * time.Millisecond)
 	startAll(f.t, starters...)
 	f.t.Logf("killed %s, all serve %s later", strings.Join(names, ", "), time.Since(began).Round(time.Millisecond))
-	for _, p := range append(append([]*process{f.host}, f.workers...), f.nats...) {
+	if clients, met := f.unaided(struck); met {
+		servedAtOnce(f.t, "killed "+strings.Join(names, ", "), clients...)
+	}
+	for _, p := range append(f.clients(), f.nats...) {
 		if p.ended() {
 			f.t.Fatalf("%s ended by itself when %s were killed", p.name, strings.Join(names, ", "))
 		}
 	}
+}
+
+// unaided returns those of the struck that need servers, and whether they had them when they
+// were started again: PostgreSQL, and a majority of NATS.
+func (f *fleet) unaided(struck []victim) (clients []*process, met bool) {
+	servers := len(f.nats)
+	met = true
+	for _, v := range struck {
+		p, ok := v.(*process)
+		switch {
+		case !ok:
+			met = false
+		case slices.Contains(f.nats, p):
+			servers--
+		default:
+			clients = append(clients, p)
+		}
+	}
+	return clients, met && 2*servers > len(f.nats)
 }
 
 // wait lets the fleet work for a while.

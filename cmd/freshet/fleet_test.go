@@ -59,9 +59,13 @@ func newFleet(t *testing.T, l links) *fleet {
 	}
 	f.host = newProcess(t, f.dir, "synchronizer", f.seeing().environment(), "up", "--idle", "--listen", "127.0.0.1:0")
 	startAll(t, asStarters(f.nats)...)
-	startAll(t, append(asStarters(f.workers), f.host)...)
+	startAll(t, asStarters(f.clients())...)
+	servedAtOnce(t, "at the beginning", f.clients()...)
 	return f
 }
+
+// clients are the processes that need PostgreSQL and NATS.
+func (f *fleet) clients() []*process { return append([]*process{f.host}, f.workers...) }
 
 func (f *fleet) natsServers(l links) (urls []string) {
 	ports := freePorts(f.t, 6)

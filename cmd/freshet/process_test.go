@@ -23,10 +23,12 @@ type process struct {
 	log  string
 	cmd  *exec.Cmd     // nil while it does not run
 	died chan struct{} // closed when cmd has ended
+	ends int           // how often it ended before it served, when it was started last
 }
 
 // readyWait bounds how long a process may take until it serves, and restarts how often it
-// is started for that: like a container it ends when what it needs is not there yet.
+// is started for that: like a container it ends when what it needs is not there yet. Where
+// all of that was there, see servedAtOnce.
 const (
 	readyWait = 90 * time.Second
 	restarts  = 10
@@ -49,6 +51,7 @@ func tail(text string, size int) string { return text[max(0, len(text)-size):] }
 
 // start starts the process and returns when it says that it serves.
 func (p *process) start() error {
+	p.ends = 0
 	var err error
 	for range restarts {
 		if err = p.startOnce(); err == nil {
@@ -100,6 +103,7 @@ func (p *process) startOnce() (err error) {
 		return nil
 	case <-died:
 		p.cmd = nil
+		p.ends++
 		return fmt.Errorf("%s ended before it served", p.name)
 	case <-timer.C:
 		p.kill()
@@ -150,6 +154,16 @@ func startAll(t *testing.T, all ...starter) {
 	for _, err := range errs {
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// servedAtOnce fails the test when a process that was just started ended before it served.
+func servedAtOnce(t *testing.T, what string, all ...*process) {
+	t.Helper()
+	for _, p := range all {
+		if p.ends > 0 {
+			t.Errorf("%s: %s ended %d times before it served, though what it needs was there", what, p.name, p.ends)
 		}
 	}
 }

@@ -16,10 +16,12 @@ import (
 )
 
 // The patience with a cluster: how long a publish waits for its acknowledgement before it
-// is sent again, because the leader that it went to may be gone, and how long Open waits
-// for a cluster that elects its leaders.
+// is sent again, because the leader that it went to may be gone, how long one look for a
+// stream waits, because nobody answers for one that is just being made, and how long Open
+// waits for a cluster that elects its leaders.
 const (
 	answerWait  = 3 * time.Second
+	lookWait    = time.Second
 	electWait   = 20 * time.Second
 	electPause  = 200 * time.Millisecond
 	clusterSize = 3
@@ -106,6 +108,16 @@ func (b *Bus) openRemote(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
+}
+
+// look looks up a stream. The error of one that nobody answered for is one of unready.
+func (b *Bus) look(ctx context.Context, name string) (jetstream.Stream, error) {
+	if !b.remote() {
+		return b.js.Stream(ctx, name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	return b.js.Stream(ctx, name)
 }
 
 // redacted is a list of URLs without what nobody is to see.

@@ -113,6 +113,9 @@ func (b *Bus) Reset(ctx context.Context) (bus.State, error) {
 		return bus.State{}, fmt.Errorf("reset log: %w", err)
 	}
 	stream, err := b.create(ctx, wanted)
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process made it anew first
+		stream, err = b.ensure(ctx, wanted)
+	}
 	if err != nil {
 		return bus.State{}, fmt.Errorf("reset log: %w", err)
 	}

@@ -80,15 +80,29 @@ func (b *Bus) laneSubjects(lanes []bus.Lane) []string {
 }
 
 // ensure returns the stream that is wanted: the one that exists, when it is ours and has
-// the settings, or a new one. It refuses, and names, a stream with others.
+// the settings, or a new one. It refuses, and names, a stream with others. Of processes that
+// find none at the same moment one makes it and the others take that one.
 func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstream.Stream, error) {
-	stream, err := b.js.Stream(ctx, wanted.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return b.create(ctx, wanted)
+	for tries := 1; ; tries++ {
+		stream, err := b.look(ctx, wanted.Name)
+		if err == nil {
+			return b.adopt(ctx, stream, wanted)
+		}
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil, fmt.Errorf("look up stream %s: %w", wanted.Name, err)
+		}
+		stream, err = b.create(ctx, wanted)
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || tries == createTries {
+			return stream, err
+		}
+		if err := pause(ctx); err != nil {
+			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look up stream %s: %w", wanted.Name, err)
-	}
+}
+
+// adopt returns a stream that exists, with the settings that are wanted.
+func (b *Bus) adopt(ctx context.Context, stream jetstream.Stream, wanted jetstream.StreamConfig) (jetstream.Stream, error) {
 	config := stream.CachedInfo().Config
 	version, err := strconv.Atoi(config.Metadata[keySettings])
 	if err != nil || config.Metadata[keyIncarnation] == "" {
@@ -124,7 +138,7 @@ func (b *Bus) differs(have, want jetstream.StreamConfig) (names []string, tuned 
 	return names, have.MaxBytes != want.MaxBytes || have.MaxMsgSize != want.MaxMsgSize
 }
 
-// createTries is how often a stream is made until it is empty.
+// createTries is how often a stream is made until it is there and empty.
 const createTries = 20
 
 // create makes a stream and makes sure that it is empty: the server removes the files of a
@@ -148,13 +162,21 @@ func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 		if tries == createTries {
 			return nil, fmt.Errorf("create stream %s: what was deleted comes back", wanted.Name)
 		}
-		timer := time.NewTimer(bus.MinDelay)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, ctx.Err())
-		case <-timer.C:
+		if err := pause(ctx); err != nil {
+			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
 		}
+	}
+}
+
+// pause waits before another try. It returns the error of a context that ends first.
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(bus.MinDelay)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }
 
