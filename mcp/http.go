@@ -163,6 +163,7 @@ func (s *Server) handler(ended context.Context, o HTTPOptions) http.Handler {
 		}
 		_, _ = w.Write([]byte("ok\n"))
 	})
+	open.HandleFunc("GET /readyz", newReadiness(s.opts).page(ended))
 	open.Handle("/", s.authorized(o.Token, closed))
 	return s.guard(o, patient(o.Patience, open))
 }

@@ -39,8 +39,11 @@ type Options struct {
 	MaxLine int
 	// Metrics adds those of whatever answers the calls; nil adds none.
 	Metrics func(ctx context.Context, p *exposition.Page)
-	Now     func() time.Time // nil means time.Now
-	Log     *slog.Logger     // nil means discard
+	// Ready returns nil when calls can be answered in full now. Whoever reaches the server
+	// may read the text of its error. nil means always.
+	Ready func(ctx context.Context) error
+	Now   func() time.Time // nil means time.Now
+	Log   *slog.Logger     // nil means discard
 }
 
 func (o Options) withDefaults() Options {

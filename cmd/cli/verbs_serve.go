@@ -141,8 +141,8 @@ func (r *run) upVerb() *cobra.Command {
 		Use:   "up",
 		Short: "Run the long-lived host and serve the tools over HTTP",
 		Long: "up keeps the index of its data directory and serves agents over streamable HTTP at /mcp, a\n" +
-			"status page at /, metrics at /metrics and its health at /healthz. It listens on loopback;\n" +
-			"for anything wider it needs a token, from FRESHET_TOKEN or --token-file.",
+			"status page at /, metrics at /metrics and its health at /healthz and /readyz. It listens on\n" +
+			"loopback; for anything wider it needs a token, from FRESHET_TOKEN or --token-file.",
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			base, err := r.service()

@@ -39,7 +39,8 @@ func (a agents) session(s cli.Service, patience time.Duration) *host.Session {
 
 func (a agents) server(session *host.Session, s cli.Service) (*mcpserver.Server, error) {
 	return mcpserver.New(session, mcpserver.Options{
-		Version: s.Version, Dir: s.Dir, Structured: s.Structured, Telemetry: s.Telemetry, QueryText: s.QueryText, Metrics: session.Metrics, Log: s.Log,
+		Version: s.Version, Dir: s.Dir, Structured: s.Structured, Telemetry: s.Telemetry, QueryText: s.QueryText,
+		Metrics: session.Metrics, Ready: session.Ready, Log: s.Log,
 	})
 }
 

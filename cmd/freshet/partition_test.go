@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,8 +27,9 @@ type fault struct {
 type partitioned struct {
 	*fleet
 	natsRelays, databaseRelays relays
-	word                       int  // the number of the newest edit
-	away                       bool // PostgreSQL is out of reach, and answers have to say so
+	word                       int    // the number of the newest edit
+	away                       bool   // PostgreSQL is out of reach, and answers have to say so
+	health                     string // address of the host that reads
 }
 
 func newPartitioned(t *testing.T) *partitioned {
@@ -179,6 +181,30 @@ func (p *partitioned) unheard(what string) {
 	}
 }
 
+// mustBeReady asks the host that reads whether it is ready, until it says what it has to. A
+// single answer may take three seconds.
+func (p *partitioned) mustBeReady(what string, want bool) {
+	p.t.Helper()
+	client := http.Client{Timeout: 3 * time.Second}
+	status := http.StatusServiceUnavailable
+	if want {
+		status = http.StatusOK
+	}
+	var said string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); p.wait(200 * time.Millisecond) {
+		response, err := client.Get("http://" + p.health + "/readyz")
+		if err != nil {
+			p.t.Errorf("%s: %v", what, err)
+			return
+		}
+		_ = response.Body.Close()
+		if said = response.Status; response.StatusCode == status {
+			return
+		}
+	}
+	p.t.Errorf("%s: the host that reads says %s, want %d", what, said, status)
+}
+
 // TestPartition takes NATS, then PostgreSQL, away from everybody in several ways. Searches
 // on a host that does not see the tree go on as far as they can and claim nothing that is
 // not proven; afterwards everything is found and the index is that of a clean build.
@@ -190,9 +216,11 @@ func TestPartition(t *testing.T) {
 	}
 	p.edit()
 	p.settle("before")
-	reader := newProcess(t, p.dir, "reader", p.blind().environment(), "up", "--idle", "--listen", "127.0.0.1:0")
+	p.health = fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1)[0])
+	reader := newProcess(t, p.dir, "reader", p.blind().environment(), "up", "--idle", "--listen", p.health)
 	startAll(t, reader)
 	p.mustFind("before")
+	p.mustBeReady("before", true)
 	stopNATS := func(s syscall.Signal) {
 		for _, n := range p.nats {
 			n.signal(t, s)
@@ -223,6 +251,9 @@ func TestPartition(t *testing.T) {
 			p.away = service.name == "postgres" && f.name != "flapping"
 			answered := p.read(what)
 			p.away = false
+			if f.name != "flapping" {
+				p.mustBeReady(what, false)
+			}
 			if service.name == "nats" && f.name != "flapping" {
 				p.unheard(what)
 			}
@@ -232,6 +263,7 @@ func TestPartition(t *testing.T) {
 			}
 			began := time.Now()
 			p.mustFind(what + ", mended")
+			p.mustBeReady(what+", mended", true)
 			t.Logf("%s: converged in %s", what, time.Since(began).Round(time.Millisecond))
 		}
 		p.settle(service.name)

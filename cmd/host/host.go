@@ -230,6 +230,9 @@ func (h *Host) start(ctx context.Context) error {
 
 // dispatch answers one call. An error of our own is logged under the id that it carries.
 func (h *Host) dispatch(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
+	if verb == verbReady {
+		return h.answerReady(ctx)
+	}
 	envelope := tool.Dispatch(ctx, &h.backend, verb, params, observe)
 	if e := envelope.Error; e != nil && e.Code == tool.CodeInternal {
 		h.opts.Log.Error("internal error", "verb", verb, "trace", e.Details["trace_id"], "error", e.Message)

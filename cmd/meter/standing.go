@@ -23,6 +23,7 @@ type Log interface {
 	State(ctx context.Context) (bus.State, error)
 	Lags(ctx context.Context, consumers []string) (map[store.CodebaseID]natsbus.Lag, error)
 	Marks(ctx context.Context) (natsbus.Marks, error)
+	Ping(ctx context.Context) error
 }
 
 // Index is what Standing asks of the store; store.Store is one.
@@ -30,6 +31,7 @@ type Index interface {
 	Codebases(ctx context.Context) ([]store.Codebase, error)
 	Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (store.Snapshot, error)
 	Failures(ctx context.Context, id store.CodebaseID) ([]store.Failure, error)
+	LogPosition(ctx context.Context) (store.LogPosition, error)
 }
 
 // Standing reads how far behind the codebases are. What it read serves all who ask within a

@@ -18,11 +18,8 @@ type health struct {
 	server   *http.Server
 }
 
-// The bounds of a request for health.
-const (
-	headerWait = 5 * time.Second
-	answerWait = 2 * time.Second
-)
+// headerWait bounds how long a request for health may take to arrive.
+const headerWait = 5 * time.Second
 
 // listen listens at a loopback address, or not at all for "".
 func listen(ctx context.Context, address string, w *worker) (*health, error) {
@@ -54,22 +51,15 @@ func listen(ctx context.Context, address string, w *worker) (*health, error) {
 	return &health{listener: listener, server: &http.Server{Handler: mux, ReadHeaderTimeout: headerWait}}, nil
 }
 
-// ready answers 200 when the worker takes work, and log and store can be reached now, else
-// 503 with the reason.
+// ready answers 200 when the worker takes work, and log and store answer now, else 503 with
+// the reason.
 func (w *worker) ready(rw http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), answerWait)
-	defer cancel()
 	if w.draining.Load() {
 		say(rw, http.StatusServiceUnavailable, "stopping\n")
 		return
 	}
-	if !w.parts.Bus.Reachable() {
-		say(rw, http.StatusServiceUnavailable, "the event log cannot be reached\n")
-		return
-	}
-	if _, err := w.parts.Store.LogPosition(ctx); err != nil {
-		w.opts.Log.Warn("not ready", "error", err)
-		say(rw, http.StatusServiceUnavailable, "the store cannot be reached\n")
+	if err := w.standing.Ready(r.Context()); err != nil {
+		say(rw, http.StatusServiceUnavailable, err.Error()+"\n")
 		return
 	}
 	say(rw, http.StatusOK, "ready\n")

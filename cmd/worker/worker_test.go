@@ -258,6 +258,18 @@ func TestTopology(t *testing.T) {
 	}
 }
 
+// TestWorkerReady: a worker is ready while log and store answer.
+func TestWorkerReady(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	health, _ := s.worker(worker.Options{Health: "127.0.0.1:0"})
+	s.awaitLine(health+"/readyz", "200 ready")
+	s.nats.Stop(0)
+	s.awaitLine(health+"/readyz", "503 the event log does not answer")
+	s.nats.Restart(0)
+	s.awaitLine(health+"/readyz", "200 ready")
+}
+
 // Promise 7: what one host embedded no other host embeds again.
 func TestWorkOnceAcrossHosts(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ type Bus struct {
 	report   OpenReport
 	embedded *embedded // nil with a server elsewhere
 	conn     *nats.Conn
+	link     link
 	js       jetstream.JetStream
 	dead     jetstream.Stream
 	packer   packer

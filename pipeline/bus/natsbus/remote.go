@@ -50,6 +50,7 @@ func (b *Bus) remote() bool { return b.opts.URL != "" }
 // remoteOptions are those of a connection to a server elsewhere.
 func (b *Bus) remoteOptions() ([]nats.Option, error) {
 	options := append(b.connectOptions(), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(unansweredPings))
+	options = append(options, b.link.watch()...)
 	r := b.opts.Remote
 	if r.Credentials != "" && r.NKey != "" {
 		return nil, errors.New("credentials and an nkey are both given: want one of them")
@@ -193,6 +194,3 @@ func limits(have, want jetstream.StreamConfig) []string {
 	check("max message size", int64(have.MaxMsgSize), int64(want.MaxMsgSize))
 	return names
 }
-
-// Reachable reports whether the server can be reached now.
-func (b *Bus) Reachable() bool { return b.conn.IsConnected() }
