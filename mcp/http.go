@@ -56,7 +56,7 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 // wider than loopback without a token.
 func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url string)) error {
 	o = o.withDefaults()
-	if err := o.check(); err != nil {
+	if err := CheckAddress("listen", o.Address, o.Token); err != nil {
 		return err
 	}
 	var config net.ListenConfig
@@ -115,15 +115,16 @@ func (s *Server) drain(most time.Duration) {
 	}
 }
 
-// check refuses an address that others reach unless clients must present a token.
-func (o HTTPOptions) check() error {
-	host, _, err := net.SplitHostPort(o.Address)
+// CheckAddress refuses an address to listen on that others than this machine reach, unless
+// clients must present a token. The parameter is where the address comes from.
+func CheckAddress(parameter, address, token string) error {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return tool.Invalid("listen", fmt.Sprintf("%q is not host:port", o.Address))
+		return tool.Invalid(parameter, fmt.Sprintf("%q is not host:port", address))
 	}
-	if o.Token == "" && !loopback(host) {
+	if token == "" && !loopback(host) {
 		return tool.Errorf(tool.CodePermissionDenied,
-			"%s can be reached from other machines, and no token is set: set FRESHET_TOKEN, or listen on 127.0.0.1", o.Address)
+			"%s can be reached from other machines, and no token is set: set FRESHET_TOKEN, or listen on 127.0.0.1", address)
 	}
 	return nil
 }
@@ -164,12 +165,13 @@ func (s *Server) handler(ended context.Context, o HTTPOptions) http.Handler {
 		_, _ = w.Write([]byte("ok\n"))
 	})
 	open.HandleFunc("GET /readyz", newReadiness(s.opts).page(ended))
-	open.Handle("/", s.authorized(o.Token, closed))
+	open.Handle("/", Bearer(o.Token, closed, func() { s.metrics.refuse("token") }))
 	return s.guard(o, patient(o.Patience, open))
 }
 
-// authorized asks for the token. The comparison takes the same time for every wrong one.
-func (s *Server) authorized(token string, next http.Handler) http.Handler {
+// Bearer asks for a token, "" for none, before next is served. Refused is called for each
+// request without it; nil is nobody. The comparison takes the same time for every wrong one.
+func Bearer(token string, next http.Handler, refused func()) http.Handler {
 	if token == "" {
 		return next
 	}
@@ -177,7 +179,9 @@ func (s *Server) authorized(token string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 		if subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
-			s.metrics.refuse("token")
+			if refused != nil {
+				refused()
+			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="freshet"`)
 			http.Error(w, "a bearer token is needed", http.StatusUnauthorized)
 			return

@@ -47,7 +47,8 @@ type Program struct {
 	Workers Workers
 	// Parent returns the id of the parent process; nil means that there is none to watch.
 	Parent func() int
-	// Token is what clients of up must present unless a file holds it.
+	// Token is what clients of up, and those who ask a worker for metrics, must present unless
+	// a file holds it.
 	Token string
 	// Doctor is what doctor shows.
 	Doctor Doctor

@@ -17,9 +17,10 @@ type Work struct {
 	Roles []string
 	// Concurrency is how many events each of them has in hand at once; 0 leaves it open.
 	Concurrency int
-	// Health is a loopback address for health and metrics; "" means none.
-	Health string
-	Log    *slog.Logger
+	// Health is an address for health and metrics; "" means none. Token is what those who
+	// ask for metrics must present, "" for nothing. An address beyond loopback needs one.
+	Health, Token string
+	Log           *slog.Logger
 }
 
 // Workers run without a tree and without a data directory.
@@ -46,13 +47,16 @@ type Node struct {
 }
 
 func (r *run) workerVerb() *cobra.Command {
-	var w Work
+	w := Work{Token: r.Token}
+	var tokenFile string
 	cmd := &cobra.Command{
 		Use:   "worker --role chunk|embed|apply",
 		Short: "Add a worker to a cluster",
 		Long: "worker takes work from the event log at FRESHET_NATS_URL and keeps what it makes in the store\n" +
 			"at FRESHET_DATABASE_URL. Any number may run, on any host; --role may be given several times.\n" +
-			"Of the workers with role apply one at a time seals, and another takes over when it ends.",
+			"Of the workers with role apply one at a time seals, and another takes over when it ends. Its\n" +
+			"health listens on loopback; anything wider needs a token, from FRESHET_TOKEN or --token-file,\n" +
+			"which metrics are then given for.",
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(w.Roles) == 0 {
@@ -61,6 +65,12 @@ func (r *run) workerVerb() *cobra.Command {
 			if w.Concurrency < 0 {
 				return usagef("--concurrency: want a number above 0")
 			}
+			if tokenFile != "" {
+				var err error
+				if w.Token, err = readToken(r.absolute(tokenFile)); err != nil {
+					return err
+				}
+			}
 			w.Log = slog.New(slog.NewTextHandler(r.Stderr, nil))
 			err := r.Workers.Work(cmd.Context(), w, func(health string) { r.begun("working", health) })
 			return r.outage(cmd.Context(), err)
@@ -68,7 +78,8 @@ func (r *run) workerVerb() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&w.Roles, "role", nil, "what to do: chunk, embed or apply; may be repeated")
 	cmd.Flags().IntVar(&w.Concurrency, "concurrency", 0, "events that each role has in hand at once")
-	cmd.Flags().StringVar(&w.Health, "health", "", "loopback address for /healthz, /readyz and /metrics")
+	cmd.Flags().StringVar(&w.Health, "health", "", "address for /healthz, /readyz and /metrics")
+	cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the token that metrics are given for; only its owner may read it")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -100,7 +101,7 @@ func TestComposeHasItsShape(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("services %v, want %v", names, want)
 	}
-	pinned := regexp.MustCompile(`^\S+:v?\d+\.\d+(\.\d+)?\S*\s*$`)
+	pinned := regexp.MustCompile(`^\S+:v?\d+\.\d+\.\d+(-\S+)?\s*$`)
 	loopback := regexp.MustCompile(`^127\.0\.0\.1:\d+:\d+$`)
 	volumes, _ := named(top, "volumes")
 	declared := blocks(volumes.lines, 2)
@@ -131,11 +132,108 @@ func TestComposeHasItsShape(t *testing.T) {
 	if !strings.Contains(by("synchronizer").text("volumes"), ":/tree:ro") {
 		t.Error("the tree is not mounted read-only")
 	}
-	if !strings.Contains(by("mcp").text("environment"), "FRESHET_TOKEN: ${FRESHET_TOKEN:?") {
-		t.Error("MCP over HTTP starts without a token")
+	for _, name := range []string{"synchronizer", "index"} { // they share a tree and a data directory
+		if user := by(name).text("user"); !strings.Contains(user, "${FRESHET_UID:-") && strings.TrimSpace(user) != "*owner" {
+			t.Errorf("%s runs as %q, whoever owns the tree", name, user)
+		}
 	}
 	if !strings.Contains(by("postgres").text("image"), "pgvector") {
 		t.Error("PostgreSQL has no pgvector")
+	}
+}
+
+// target is where a process of freshet serves its metrics.
+type target struct{ service, port string }
+
+// scraped reads the targets of Prometheus, and whether all of its jobs present the token.
+func scraped(top []block) (targets []target, presented bool) {
+	configs, _ := named(top, "configs")
+	prometheus, _ := named(blocks(configs.lines, 2), "prometheus")
+	jobs := strings.Split(strings.Join(prometheus.lines, "\n"), "- job_name:")[1:]
+	names, port := regexp.MustCompile(`names: \[([^\]]+)\]`), regexp.MustCompile(`port: (\d+)`)
+	presented = len(jobs) > 0
+	for _, job := range jobs {
+		presented = presented && strings.Contains(job, "credentials: ${FRESHET_TOKEN}") && strings.Contains(job, "type: A")
+		for _, m := range names.FindAllStringSubmatch(job, -1) {
+			for _, name := range strings.Split(m[1], ",") {
+				targets = append(targets, target{strings.TrimSpace(name), append(port.FindStringSubmatch(job), "", "")[1]})
+			}
+		}
+	}
+	return targets, presented
+}
+
+// TestComposeIsScraped: Prometheus asks every process of freshet that stays, where it listens
+// for other containers, and with the token, without which none of them starts.
+func TestComposeIsScraped(t *testing.T) {
+	t.Parallel()
+	services, top := readCompose(t)
+	shared, _ := named(top, "x-environment")
+	if !strings.Contains(strings.Join(shared.lines, "\n"), "FRESHET_TOKEN: ${FRESHET_TOKEN:?") {
+		t.Error("freshet starts without a token")
+	}
+	var want []target
+	for _, s := range services {
+		var args []string
+		if strings.TrimSpace(s.text("image")) != "freshet:local" || json.Unmarshal([]byte(command(s)), &args) != nil || args[0] == "index" {
+			continue
+		}
+		if !strings.Contains(s.text("environment"), "*environment") {
+			t.Errorf("%s has not the environment of the others", s.name)
+		}
+		i := slices.IndexFunc(args, func(arg string) bool { return arg == "--listen" || arg == "--health" })
+		if i < 0 {
+			t.Errorf("%s serves no metrics", s.name)
+			continue
+		}
+		host, port, err := net.SplitHostPort(args[i+1])
+		if err != nil || host != "0.0.0.0" {
+			t.Errorf("%s listens at %s, where no other container reaches it", s.name, args[i+1])
+		}
+		want = append(want, target{s.name, port})
+		if check := s.text("healthcheck"); !strings.Contains(check, `"`+port+`", "/readyz"`) && !strings.Contains(check, "*health") {
+			t.Errorf("%s: health is asked for elsewhere: %s", s.name, check)
+		}
+	}
+	got, presented := scraped(top)
+	if !presented {
+		t.Error("a job of Prometheus does not present the token, or does not look its targets up")
+	}
+	byName := func(a, b target) int { return strings.Compare(a.service, b.service) }
+	slices.SortFunc(got, byName)
+	slices.SortFunc(want, byName)
+	if !slices.Equal(got, want) || len(want) != 3 {
+		t.Errorf("Prometheus asks %v, want %v", got, want)
+	}
+	for _, s := range services {
+		if s.text("network_mode") != "\n" {
+			t.Errorf("%s is in the network of another service", s.name)
+		}
+	}
+}
+
+// command is a service's command, on one line.
+func command(s service) string {
+	line, _, _ := strings.Cut(s.text("command"), " #")
+	return strings.TrimSpace(line)
+}
+
+// TestBaseImagesArePinned: what the image is built from has a full version.
+func TestBaseImagesArePinned(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "..", ".ci", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := regexp.MustCompile(`^(golang:\d+\.\d+\.\d+-\S+|debian:\d+\.\d+-\S+)$`) // Debian's are of two numbers
+	froms := regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(string(data), -1)
+	for _, from := range froms {
+		if !pinned.MatchString(from[1]) {
+			t.Errorf("image %s is not pinned", from[1])
+		}
+	}
+	if len(froms) != 2 {
+		t.Errorf("%d images", len(froms))
 	}
 }
 
@@ -153,7 +251,7 @@ func TestComposeCommands(t *testing.T) {
 			t.Errorf("%s is built from %q", s.name, build)
 		}
 		var args []string
-		if err := json.Unmarshal([]byte(strings.TrimSpace(s.text("command"))), &args); err != nil {
+		if err := json.Unmarshal([]byte(command(s)), &args); err != nil {
 			t.Fatalf("command of %s: %v", s.name, err)
 		}
 		var out, errs bytes.Buffer

@@ -52,7 +52,7 @@ func (w workers) Work(ctx context.Context, work cli.Work, ready func(health stri
 	return worker.Run(ctx, worker.Options{
 		Provider: embedder,
 		Cluster:  w.cluster, Roles: roles, Concurrency: work.Concurrency, ChunkCommand: w.children,
-		Health: work.Health, Log: work.Log,
+		Health: work.Health, Token: work.Token, Log: work.Log,
 	}, ready)
 }
 

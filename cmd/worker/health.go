@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	mcpserver "github.com/freshet/freshet/mcp"
 	"github.com/freshet/freshet/mcp/exposition"
 )
 
@@ -21,33 +22,21 @@ type health struct {
 // headerWait bounds how long a request for health may take to arrive.
 const headerWait = 5 * time.Second
 
-// listen listens at a loopback address, or not at all for "".
-func listen(ctx context.Context, address string, w *worker) (*health, error) {
-	if address == "" {
+// listen listens where the options say, or not at all. Counts are for those who present the
+// token; whether the worker lives and is ready is for everybody who reaches the address.
+func listen(ctx context.Context, w *worker) (*health, error) {
+	if w.opts.Health == "" {
 		return &health{}, nil
 	}
-	name, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("address of health: %w", err)
-	}
-	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("address of health %s: want one of loopback", address)
-	}
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
+	listener, err := config.Listen(ctx, "tcp", w.opts.Health)
 	if err != nil {
 		return nil, fmt.Errorf("listen for health: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", w.ready)
-	mux.HandleFunc("GET /metrics", func(rw http.ResponseWriter, r *http.Request) {
-		var page exposition.Page
-		w.meter.Write(&page)
-		w.standing.Write(r.Context(), &page)
-		rw.Header().Set("Content-Type", exposition.ContentType)
-		_, _ = page.WriteTo(rw) // a client that is gone does not matter
-	})
+	mux.Handle("GET /metrics", mcpserver.Bearer(w.opts.Token, http.HandlerFunc(w.counts), nil))
 	return &health{listener: listener, server: &http.Server{Handler: mux, ReadHeaderTimeout: headerWait}}, nil
 }
 
@@ -63,6 +52,15 @@ func (w *worker) ready(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	say(rw, http.StatusOK, "ready\n")
+}
+
+// counts writes the metrics.
+func (w *worker) counts(rw http.ResponseWriter, r *http.Request) {
+	var page exposition.Page
+	w.meter.Write(&page)
+	w.standing.Write(r.Context(), &page)
+	rw.Header().Set("Content-Type", exposition.ContentType)
+	_, _ = page.WriteTo(rw) // a client that is gone does not matter
 }
 
 // say answers; a client that is gone does not matter.

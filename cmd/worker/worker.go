@@ -17,6 +17,7 @@ import (
 	"github.com/freshet/freshet/cmd/cluster"
 	"github.com/freshet/freshet/cmd/host"
 	"github.com/freshet/freshet/cmd/meter"
+	mcpserver "github.com/freshet/freshet/mcp"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/embedding"
@@ -34,8 +35,10 @@ type Options struct {
 	Concurrency int
 	// ChunkCommand starts a chunk child.
 	ChunkCommand []string
-	// Health is a loopback address at which health and counts are served; "" means none.
-	Health string
+	// Health is the address at which health and counts are served; "" means none. Token is
+	// the bearer token that the counts are given for, "" for none. An address that others
+	// than this machine reach is refused without one.
+	Health, Token string
 	// Provider embeds; nil means the built-in model.
 	Provider embedding.Provider
 	// Drain is how long what is in hand may take when the worker is told to stop; 0 means 8 s.
@@ -76,6 +79,11 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 	if o.Drain == 0 {
 		o.Drain = defaultDrain
 	}
+	if o.Health != "" {
+		if err := mcpserver.CheckAddress("health", o.Health, o.Token); err != nil {
+			return err
+		}
+	}
 	w := &worker{opts: o, recipe: host.Recipe(o.Provider), meter: meter.New()}
 	w.parts, err = cluster.Open(ctx, o.Cluster, cluster.Options{Log: o.Log, OpenStore: o.OpenStore})
 	if err != nil {
@@ -102,7 +110,7 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 
 // work runs the stages, and the health beside them.
 func (w *worker) work(ctx context.Context, ready func(url string)) error {
-	health, err := listen(ctx, w.opts.Health, w)
+	health, err := listen(ctx, w)
 	if err != nil {
 		return err
 	}

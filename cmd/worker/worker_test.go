@@ -209,10 +209,16 @@ func (s *site) write(root, path, text string) {
 
 func (s *site) get(url string) string {
 	s.t.Helper()
+	return s.getWith(url, "")
+}
+
+func (s *site) getWith(url, authorization string) string {
+	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	request.Header.Set("Authorization", authorization)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
@@ -268,6 +274,34 @@ func TestWorkerReady(t *testing.T) {
 	s.awaitLine(health+"/readyz", "503 the event log does not answer")
 	s.nats.Restart(0)
 	s.awaitLine(health+"/readyz", "200 ready")
+}
+
+// TestWorkerBeyondLoopback: an address that other machines reach is refused without a token;
+// with one the counts are given for it only, and health to everybody.
+func TestWorkerBeyondLoopback(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "nonsense"} {
+		o := worker.Options{Health: address, Cluster: s.settings("worker"), OpenStore: s.open, ChunkCommand: s.self()}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := worker.Run(ctx, o, func(url string) { t.Errorf("%s: listens at %s", address, url) }); err == nil {
+			t.Errorf("%s: not refused", address)
+		}
+		cancel()
+	}
+	const token = "correct horse battery"
+	health, _ := s.worker(worker.Options{Health: "0.0.0.0:0", Token: token})
+	for path, want := range map[string]string{"/healthz": "200 ok", "/readyz": "200 ready", "/metrics": "401 a bearer token is needed"} {
+		if got := s.get(health + path); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %.100s, want %s", path, got, want)
+		}
+	}
+	if got := s.getWith(health+"/metrics", "Bearer "+token); !strings.HasPrefix(got, "200 ") || !strings.Contains(got, "freshet_store_up 1") {
+		t.Errorf("with the token: %.200s", got)
+	}
+	if got := s.getWith(health+"/metrics", "Bearer wrong"); !strings.HasPrefix(got, "401 ") {
+		t.Errorf("with another: %.200s", got)
+	}
 }
 
 // Promise 7: what one host embedded no other host embeds again.
