@@ -33,22 +33,28 @@ func remoteServer(t *testing.T) *server.Server {
 	return srv
 }
 
-// TestRemoteBus runs the suite over a server elsewhere, which the tenants share.
+// TestRemoteBus runs the suite over a server elsewhere, which the tenants share. Each of them
+// has the permissions of OPERATIONS.md and no others.
 func TestRemoteBus(t *testing.T) {
-	srv := remoteServer(t)
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("t%d", i))
+	}
+	srv := tenantServer(t, tenantsOf(t, names...))
 	var tenants atomic.Int32
 	tenant := func() natsbus.Options {
-		return natsbus.Options{URL: srv.ClientURL(), Tenant: fmt.Sprintf("t%d", tenants.Add(1))}
+		name := names[tenants.Add(1)]
+		return natsbus.Options{URL: tenantURL(srv, name), Tenant: name}
 	}
-	bustest.Run(t, func(t *testing.T) bus.Bus { return open(t, tenant()) }, bustest.Features{
+	bustest.Run(t, func(t *testing.T) bus.Bus { return openTenant(t, tenant()) }, bustest.Features{
 		Place: func(t *testing.T) func() bus.Bus {
 			o := tenant()
-			return func() bus.Bus { return open(t, o) }
+			return func() bus.Bus { return openTenant(t, o) }
 		},
 		Small: func(t *testing.T) bus.Bus {
 			o := tenant()
 			o.MaxBytes = 100 << 10
-			return open(t, o)
+			return openTenant(t, o)
 		},
 		Leases: true,
 	})

@@ -1,12 +1,18 @@
 package natsbus_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
@@ -14,81 +20,90 @@ import (
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 )
 
-// tenantPermissions are what a tenant's user needs and nothing else, for tenants that share
-// an account: its subjects, its streams, and its own replies.
-func tenantPermissions(tenant string) *server.Permissions {
-	stream, dead := "freshet-"+tenant, "freshet-"+tenant+"-dead"
-	publish := []string{
-		"freshet." + tenant + ".>", "freshet-dead." + tenant + ".>",
-		"_INBOX." + tenant + ".>", // answers to what others ask
-		"$JS.API.STREAM.NAMES",
+// documented returns the example of OPERATIONS.md that begins with a key of a server's
+// configuration.
+func documented(t *testing.T, key string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "OPERATIONS.md"))
+	must(t, err)
+	found := regexp.MustCompile("(?ms)^```\\n("+key+" \\{$.*?)^```$").FindAllSubmatch(text, -1)
+	if len(found) != 1 {
+		t.Fatalf("OPERATIONS.md has %d examples of %s", len(found), key)
 	}
-	subscribe := []string{"freshet." + tenant + ".>", "_INBOX." + tenant + ".>"}
-	for _, name := range []string{stream, dead} {
-		publish = append(publish, "$JS.API.STREAM.*."+name, "$JS.API.STREAM.MSG.*."+name, "$JS.API.DIRECT.GET."+name,
-			"$JS.API.DIRECT.GET."+name+".>", "$JS.API.CONSUMER.*."+name, "$JS.API.CONSUMER.*."+name+".>",
-			"$JS.API.CONSUMER.MSG.NEXT."+name+".>", "$JS.ACK."+name+".>", "$JS.FC."+name+".>")
-		subscribe = append(subscribe, "$JS.EVENT.ADVISORY.STREAM.*."+name, "$JS.EVENT.ADVISORY.CONSUMER.*."+name+".>")
-	}
-	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: publish},
-		Subscribe: &server.SubjectPermission{Allow: subscribe},
-	}
+	return string(found[0][1])
 }
 
-// tenantServer starts a server with two tenants, each a user with a password of its name:
-// in accounts of their own, or in one with permissions.
-func tenantServer(t *testing.T, accounts bool) *server.Server {
+// tenantServer starts a server with a part of a configuration. The password of a user is
+// the user's name.
+func tenantServer(t *testing.T, part string) *server.Server {
 	t.Helper()
-	options := &server.Options{
-		ServerName: "tenants", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
-		NoSigs: true, NoLog: true, JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 1 << 30, MaxPayload: 1 << 20,
-	}
-	for _, name := range []string{"one", "two"} {
-		user := &server.User{Username: name, Password: name}
-		if accounts {
-			user.Account = server.NewAccount(name)
-			options.Accounts = append(options.Accounts, user.Account)
-		} else {
-			user.Permissions = tenantPermissions(name)
-		}
-		options.Users = append(options.Users, user)
-	}
-	srv, err := server.NewServer(options)
+	part = regexp.MustCompile(`user: (\w+), password: \$\w+`).ReplaceAllString(part, "user: $1, password: $1")
+	options, err := server.ProcessConfigFile(keep(t, "nats.conf", []byte("max_payload: 1MB\njetstream {}\n"+part)))
 	must(t, err)
-	srv.Start()
-	t.Cleanup(func() {
-		srv.Shutdown()
-		srv.WaitForShutdown()
+	return guardedServer(t, func(o *server.Options) {
+		o.Accounts, o.Users = options.Accounts, options.Users
 	})
-	if !srv.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
+}
+
+// tenantsOf is the documented example of permissions with an entry for each of the tenants.
+func tenantsOf(t *testing.T, tenants ...string) string {
+	t.Helper()
+	example := documented(t, "authorization")
+	entries := regexp.MustCompile(`(?ms)^    \{ user: (\w+),.*?^    \} \}$`).FindAllStringSubmatchIndex(example, -1)
+	if len(entries) != 2 {
+		t.Fatalf("the example has %d users", len(entries))
 	}
-	if accounts {
-		for _, name := range []string{"one", "two"} {
-			account, err := srv.LookupAccount(name)
-			must(t, err)
-			must(t, account.EnableJetStream(nil, nil))
-		}
+	of := func(i int, tenant string) string {
+		entry, name := example[entries[i][0]:entries[i][1]], example[entries[i][2]:entries[i][3]]
+		entry = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(entry, tenant)
+		return regexp.MustCompile(`password: \$\w+`).ReplaceAllString(entry, "password: $$P")
 	}
-	return srv
+	if diff := cmp.Diff(of(0, "x"), of(1, "x")); diff != "" {
+		t.Errorf("the users of the example differ in more than the tenant:\n%s", diff)
+	}
+	var all []string
+	for _, tenant := range tenants {
+		all = append(all, of(0, tenant))
+	}
+	return example[:entries[0][0]] + strings.Join(all, "\n") + example[entries[1][1]:]
+}
+
+// openTenant opens the log of a tenant as its user. The test fails when the server refuses
+// the user something.
+func openTenant(t *testing.T, o natsbus.Options) *natsbus.Bus {
+	t.Helper()
+	o.Log = slog.New(slog.NewTextHandler(refusals{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	b, err := natsbus.Open(t.Context(), o)
+	must(t, err)
+	return b
+}
+
+// refusals fails a test that logs one.
+type refusals struct{ t *testing.T }
+
+func (r refusals) Write(line []byte) (int, error) {
+	if strings.Contains(strings.ToLower(string(line)), "permissions violation") {
+		r.t.Errorf("refused: %s", line)
+	}
+	return len(line), nil
 }
 
 func tenantURL(srv *server.Server, name string) string {
 	return strings.Replace(srv.ClientURL(), "nats://", fmt.Sprintf("nats://%s:%s@", name, name), 1)
 }
 
-// TestTenantsAreApart: with an account, or with permissions, a tenant works with its own log
+// TestTenantsAreApart: with the accounts or the permissions of OPERATIONS.md a tenant works with its own log
 // and reads nothing of another's: neither its stream, nor its subjects, nor its replies.
 func TestTenantsAreApart(t *testing.T) {
 	t.Parallel()
 	for _, accounts := range []bool{true, false} {
 		t.Run(map[bool]string{true: "accounts", false: "permissions"}[accounts], func(t *testing.T) {
 			t.Parallel()
-			srv := tenantServer(t, accounts)
-			one := open(t, natsbus.Options{URL: tenantURL(srv, "one"), Tenant: "one"})
+			example := documented(t, map[bool]string{true: "accounts", false: "authorization"}[accounts])
+			srv := tenantServer(t, example)
+			one := openTenant(t, natsbus.Options{URL: tenantURL(srv, "one"), Tenant: "one"})
 			defer func() { must(t, one.Close()) }()
-			two := open(t, natsbus.Options{URL: tenantURL(srv, "two"), Tenant: "two"})
+			two := openTenant(t, natsbus.Options{URL: tenantURL(srv, "two"), Tenant: "two"})
 			defer func() { must(t, two.Close()) }()
 
 			spy, err := nats.Connect(tenantURL(srv, "two"), nats.CustomInboxPrefix("_INBOX.two"),
@@ -96,7 +111,7 @@ func TestTenantsAreApart(t *testing.T) {
 			must(t, err)
 			defer spy.Close()
 			overheard := make(chan *nats.Msg, 100)
-			for _, subject := range []string{"freshet.one.>", "_INBOX.one.>", ">", "$JS.ACK.freshet-one.>"} {
+			for _, subject := range []string{"freshet.one.>", "_INBOX.one.>", ">", "$JS.ACK.freshet-one.>", "freshet.*.*.ask.any"} {
 				_, err := spy.ChanSubscribe(subject, overheard) // refusals come later
 				must(t, err)
 			}
@@ -104,6 +119,7 @@ func TestTenantsAreApart(t *testing.T) {
 
 			publishBatch(t, one, "secret", 0, 3, 10)
 			acknowledge(t, one, 3)
+			askItself(t, one, natsbus.Options{URL: tenantURL(srv, "one"), Tenant: "one"})
 			var read int
 			must(t, one.Read(t.Context(), 1, 0, func(bus.Stored) error { read++; return nil }))
 			if read != 3 {
@@ -134,6 +150,38 @@ func TestTenantsAreApart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// askItself has two processes of a tenant do what the suite of buses leaves out.
+func askItself(t *testing.T, b *natsbus.Bus, o natsbus.Options) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- b.Serve(ctx, "secret", func(context.Context, []byte) ([]byte, error) { return []byte("here"), nil })
+	}()
+	other := openTenant(t, o)
+	answer := []byte(nil)
+	err := natsbus.ErrNoAnswer
+	for deadline := time.Now().Add(10 * time.Second); errors.Is(err, natsbus.ErrNoAnswer) && time.Now().Before(deadline); {
+		asking, cancel := context.WithTimeout(t.Context(), time.Second)
+		answer, err = other.Ask(asking, "secret", []byte("who?"))
+		cancel()
+	}
+	must(t, err)
+	if string(answer) != "here" {
+		t.Errorf("answered %q", answer)
+	}
+	must(t, other.Ping(t.Context()))
+	_, err = other.Marks(t.Context())
+	must(t, err)
+	_, err = other.Lags(t.Context(), []string{"w"})
+	must(t, err)
+	must(t, other.Close())
+	survey, err := natsbus.Look(t.Context(), o)
+	must(t, errors.Join(err, survey.Err))
+	stop()
+	must(t, <-done)
 }
 
 // TestPasswordsAreNotTold: an error of a server that cannot be reached holds no secret.
