@@ -2,6 +2,9 @@ package host
 
 import (
 	"os"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/freshet/freshet/cmd/cluster"
@@ -36,12 +39,16 @@ func TestClearLeavesNothing(t *testing.T) {
 	_, before := pgtest.Mentions(t, database, "nothing")
 	must(t, session, "index", map[string]any{"path": gone, "wait": true})
 	id := must(t, session, "status", map[string]any{"codebase": gone}).Codebase.ID
-	if named, _ := pgtest.Mentions(t, database, string(id)); len(named) < 5 {
-		t.Fatalf("the query of the proof finds nothing before: %v", named)
-	}
+	list, proof := proofScripts(t, string(id))
+	pgtest.Psql(t, database, list)
+	finds(t, pgtest.Psql(t, database, proof))
 	must(t, session, "clear", map[string]any{"codebase": gone, "confirm": string(id)})
 	must(t, session, "gc", nil)
 
+	if remains := pgtest.Psql(t, database, proof); len(remains) > 0 {
+		t.Errorf("the proof of OPERATIONS.md finds %v", remains)
+	}
+	pgtest.Psql(t, database, "DROP SCHEMA freshet_proof CASCADE;")
 	for _, text := range []string{string(id), gone, "here.go", "Quetzal"} {
 		if named, _ := pgtest.Mentions(t, database, text); len(named) > 0 {
 			t.Errorf("%q is still named by rows of %v", text, named)
@@ -71,6 +78,45 @@ func TestClearLeavesNothing(t *testing.T) {
 		t.Errorf("what was purged looks lost: %+v", state)
 	}
 	check(t, parts.Close())
+}
+
+// proofScripts are the two of OPERATIONS.md, for a codebase.
+func proofScripts(t *testing.T, id string) (list, proof string) {
+	t.Helper()
+	text, err := os.ReadFile("../../OPERATIONS.md")
+	check(t, err)
+	_, section, _ := strings.Cut(string(text), "\n### Remove a codebase, with proof\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	var scripts []string
+	for _, m := range regexp.MustCompile("(?s)\n```sql\n(.*?)\n```").FindAllStringSubmatch(section, -1) {
+		if !strings.HasPrefix(m[1], `\set id 'c...'`) {
+			t.Errorf("a script that names no codebase: %s", m[1])
+		}
+		scripts = append(scripts, strings.Replace(m[1], "c...", id, 1)+"\n")
+	}
+	if len(scripts) != 2 {
+		t.Fatalf("OPERATIONS.md has %d scripts", len(scripts))
+	}
+	return scripts[0], scripts[1]
+}
+
+// finds checks that the proof finds what every codebase has.
+func finds(t *testing.T, lines []string) {
+	t.Helper()
+	rows := map[string]int{}
+	for _, line := range lines {
+		table, count, _ := strings.Cut(line, "|")
+		n, err := strconv.Atoi(count)
+		check(t, err)
+		rows[table] = n
+	}
+	for _, table := range []string{
+		"codebases", "snapshots", "manifest", "stats", "segments", "contents", "syntaxes", "embedded", "vectors", "segment_parts",
+	} {
+		if rows[table] == 0 {
+			t.Errorf("the proof of OPERATIONS.md finds no %s before: %v", table, rows)
+		}
+	}
 }
 
 // TestPurgesTakeTurns: several processes that purge one log at once leave it whole.

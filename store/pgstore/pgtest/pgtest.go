@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +81,25 @@ func New(ctx context.Context) (database string, drop func(context.Context) error
 		return "", nil, errors.Join(fmt.Errorf("make the extension pgvector: %w", err), drop(ctx))
 	}
 	return u.String(), drop, nil
+}
+
+// Psql runs a script with psql on a database, stops at its first error, and returns the lines
+// that it prints.
+func Psql(t testing.TB, database, script string) []string {
+	t.Helper()
+	program := "psql"
+	if programs := os.Getenv(ProgramsEnv); programs != "" {
+		program = filepath.Join(programs, program)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "--no-psqlrc", "-Atq", "--set=ON_ERROR_STOP=1", database)
+	cmd.Stdin = strings.NewReader(script)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil { // what else it says are notices
+		t.Fatalf("psql: %v: %s", err, errs.String())
+	}
+	return strings.Fields(string(out))
 }
 
 // run runs one statement on a connection of its own.
