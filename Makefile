@@ -15,7 +15,7 @@ CORPUS       ?= .corpus
 QUERIES      ?= testdata/eval
 REPOS        ?= ..
 
-.PHONY: help build install test check race lint fmt fuzz bench killloop chaos histories freshness docs conformance corpus model eval clean
+.PHONY: help build install test check race lint fmt fuzz bench killloop chaos histories freshness docs conformance topology corpus model eval clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
