@@ -17,7 +17,7 @@ import (
 )
 
 // settings is the version of the streams' settings. A stream of ours with a lower one is
-// brought up to it.
+// brought up to it; see former.
 const settings = 2
 
 // The keys of a stream's metadata.
@@ -108,34 +108,67 @@ func (b *Bus) adopt(ctx context.Context, stream jetstream.Stream, wanted jetstre
 	if err != nil || config.Metadata[keyIncarnation] == "" {
 		return nil, fmt.Errorf("stream %s exists and was not made by freshet: rename or delete it", wanted.Name)
 	}
-	differ, tuned := b.differs(config, wanted)
-	switch {
-	case version > settings:
+	if version > settings {
 		return nil, fmt.Errorf("stream %s has settings of version %d, this binary knows %d: upgrade it", wanted.Name, version, settings)
-	case version == settings && len(differ) > 0:
+	}
+	if foreign := b.foreign(version, config, wanted); len(foreign) > 0 {
 		return nil, fmt.Errorf("stream %s has other settings than freshet's (%s): restore them or delete it",
-			wanted.Name, strings.Join(differ, ", "))
-	case version == settings && !tuned:
+			wanted.Name, strings.Join(foreign, ", "))
+	}
+	tuned := !b.remote() && (config.MaxBytes != wanted.MaxBytes || config.MaxMsgSize != wanted.MaxMsgSize)
+	if version == settings && !tuned {
 		return stream, nil
 	}
-	wanted.Metadata = maps.Clone(config.Metadata)
-	wanted.Metadata[keySettings] = strconv.Itoa(settings)
-	wanted.Replicas, wanted.Placement = config.Replicas, config.Placement
-	stream, err = b.js.UpdateStream(ctx, wanted)
+	stream, err = b.js.UpdateStream(ctx, b.renewed(config, wanted))
 	if err != nil {
-		return nil, fmt.Errorf("stream %s cannot be given freshet's settings (%s): %w", wanted.Name, strings.Join(differ, ", "), err)
+		return nil, fmt.Errorf("stream %s cannot be given freshet's settings (%s): %w",
+			wanted.Name, strings.Join(difference(config, wanted), ", "), err)
 	}
 	return stream, nil
 }
 
-// differs names the settings in which a stream differs from what is wanted, and says
-// whether it is to be given other limits.
-func (b *Bus) differs(have, want jetstream.StreamConfig) (names []string, tuned bool) {
-	names = difference(have, want)
-	if b.remote() { // processes that want other limits would change them in turns
-		return append(names, limits(have, want)...), false
+// foreign names the settings of a stream that no freshet gave it. One of an older version may
+// have those of that version, or of this one already. Nobody but freshet sets an embedded
+// stream of an older version.
+func (b *Bus) foreign(version int, have, want jetstream.StreamConfig) []string {
+	differ := func(want jetstream.StreamConfig) []string {
+		names := difference(have, want)
+		if b.remote() { // processes that want other limits would change them in turns
+			names = append(names, limits(have, want)...)
+		}
+		return names
 	}
-	return names, have.MaxBytes != want.MaxBytes || have.MaxMsgSize != want.MaxMsgSize
+	names := differ(want)
+	switch {
+	case version == settings:
+		return names
+	case !b.remote():
+		return nil
+	}
+	then := differ(b.former(version, want))
+	return slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(then, name) })
+}
+
+// former is what an older version of freshet wanted of a stream.
+func (b *Bus) former(version int, wanted jetstream.StreamConfig) jetstream.StreamConfig {
+	if version < 2 && wanted.Name == b.wantedLog().Name {
+		wanted.Subjects = b.laneSubjects([]bus.Lane{bus.LaneSync, bus.LaneChunk, bus.LaneEmbed, bus.LaneApply})
+	}
+	return wanted
+}
+
+// renewed is a stream's configuration with the settings that are wanted. Elsewhere it keeps
+// what freshet does not ask for.
+func (b *Bus) renewed(config, wanted jetstream.StreamConfig) jetstream.StreamConfig {
+	metadata := maps.Clone(config.Metadata)
+	metadata[keySettings] = strconv.Itoa(settings)
+	if !b.remote() {
+		wanted.Metadata, wanted.Replicas, wanted.Placement = metadata, config.Replicas, config.Placement
+		return wanted
+	}
+	config.Metadata, config.Description, config.Subjects = metadata, wanted.Description, wanted.Subjects
+	config.MaxMsgSize, config.Duplicates, config.AllowAtomicPublish = wanted.MaxMsgSize, wanted.Duplicates, wanted.AllowAtomicPublish
+	return config
 }
 
 // createTries is how often a stream is made until it is there and empty.

@@ -166,9 +166,6 @@ func (b *Bus) wrong(have, want jetstream.StreamConfig) []string {
 		return []string{"not made by freshet"}
 	case version > settings:
 		return []string{fmt.Sprintf("settings of version %d, this binary knows %d", version, settings)}
-	case version < settings: // Open brings it up to date
-		return nil
 	}
-	names, _ := b.differs(have, want)
-	return names
+	return b.foreign(version, have, want)
 }
