@@ -30,6 +30,9 @@ const maxReason = 2000
 // bury keeps a message as a dead letter, under a subject of its own that takes one message:
 // a repeat is a no-op, whenever and whichever consumer of the message's lane makes it.
 func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus.Delivery, cause error) error {
+	if err := b.link.refusal(); err != nil {
+		return fmt.Errorf("bury message %d: %w", d.Sequence, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
 	sequence := strconv.FormatUint(d.Sequence, 10)
@@ -141,7 +144,7 @@ func (b *Bus) DropDeadLetter(ctx context.Context, letter uint64) error {
 }
 
 func (b *Bus) takeLetter(ctx context.Context, letter uint64, then func(*jetstream.RawStreamMsg) error) error {
-	ctx, leave, err := b.calls.join(ctx)
+	ctx, leave, err := b.join(ctx)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 	if err := bus.CheckBatch(messages); err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
-	ctx, leave, err := b.calls.join(ctx)
+	ctx, leave, err := b.join(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -58,6 +58,9 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 	sequence, err := b.attempt(ctx, messages, guard)
 	for b.unanswered(ctx, err) {
 		sequence, err = b.attempt(ctx, messages, guard)
+	}
+	if err == nil { // it may come from a server that the connection was made to meanwhile
+		err = b.link.refusal()
 	}
 	if err = b.explainFull(err); err != nil {
 		return 0, fmt.Errorf("publish %d messages to %s/%s: %w", len(messages), messages[0].Codebase, messages[0].Lane, err)

@@ -41,7 +41,7 @@ func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) erro
 	if err := bus.CheckSubject(id, bus.LaneSync); err != nil {
 		return fmt.Errorf("purge: %w", err)
 	}
-	ctx, leave, err := b.calls.join(ctx)
+	ctx, leave, err := b.join(ctx)
 	if err != nil {
 		return err
 	}

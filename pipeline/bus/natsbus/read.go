@@ -16,7 +16,7 @@ func (b *Bus) LastOf(ctx context.Context, id store.CodebaseID, lane bus.Lane) (u
 	if err := bus.CheckSubject(id, lane); err != nil {
 		return 0, fmt.Errorf("last of lane: %w", err)
 	}
-	ctx, leave, err := b.calls.join(ctx)
+	ctx, leave, err := b.join(ctx)
 	if err != nil {
 		return 0, err
 	}

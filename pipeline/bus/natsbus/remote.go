@@ -50,7 +50,7 @@ func (b *Bus) remote() bool { return b.opts.URL != "" }
 // remoteOptions are those of a connection to a server elsewhere.
 func (b *Bus) remoteOptions() ([]nats.Option, error) {
 	options := append(b.connectOptions(), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(unansweredPings))
-	options = append(options, b.link.watch()...)
+	options = append(options, b.watch()...)
 	r := b.opts.Remote
 	if r.Credentials != "" && r.NKey != "" {
 		return nil, errors.New("credentials and an nkey are both given: want one of them")

@@ -14,7 +14,7 @@ import (
 
 // State implements bus.Bus. A log that is not there any more has no incarnation.
 func (b *Bus) State(ctx context.Context) (bus.State, error) {
-	ctx, leave, err := b.calls.join(ctx)
+	ctx, leave, err := b.join(ctx)
 	if err != nil {
 		return bus.State{}, err
 	}
@@ -101,7 +101,7 @@ func purgedCount(metadata map[string]string) (uint64, error) {
 
 // Reset implements bus.Bus.
 func (b *Bus) Reset(ctx context.Context) (bus.State, error) {
-	ctx, leave, err := b.calls.join(ctx)
+	ctx, leave, err := b.join(ctx)
 	if err != nil {
 		return bus.State{}, err
 	}
