@@ -1,7 +1,10 @@
 package worker_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -65,7 +68,9 @@ func TestMetrics(t *testing.T) {
 	s := newSite(t, 1)
 	health, stop := s.worker(worker.Options{Health: "127.0.0.1:0"})
 	root := s.tree(30)
-	on := s.host("one")
+	s.advise("$JS.EVENT.ADVISORY.STREAM.QUORUM_LOST.freshet-default")
+	s.awaitLine(health+"/metrics", `freshet_advisories\{kind="quorum_lost"\} 1`)
+	on := s.host("one") // hears of what comes after
 	figures := s.agents(on)
 	s.call(on, "index", map[string]any{"path": root, "wait": true})
 	s.call(on, "search", map[string]any{"query": "F3", "mode": "text", "codebase": root})
@@ -100,6 +105,8 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("served and documented differ (-documented +served):\n%s", diff)
 	}
 
+	s.sameGauges(string(doc), health+"/metrics", figures)
+
 	stop() // what is found from here on waits
 	s.write(root, "p0/new.go", "package p\n\nfunc New() {}\n")
 	s.call(on, "search", map[string]any{"query": "New", "mode": "text", "codebase": root, "max_wait_ms": 1})
@@ -110,4 +117,49 @@ func TestMetrics(t *testing.T) {
 	if page := s.get(figures); strings.Contains(page, "freshet_lag_events{") || !slices.Contains(strings.Split(page, "\n"), "freshet_store_up 1") {
 		t.Errorf("without the log:\n%s", page)
 	}
+}
+
+// advise publishes an advisory as the cluster would.
+func (s *site) advise(subject string) {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.nats.URL(), "nats://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprintf(conn, "CONNECT {\"verbose\":false}\r\nPUB %s 2\r\n{}\r\nPING\r\n", subject); err != nil {
+		s.t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		if lines.Text() == "PONG" {
+			return
+		}
+	}
+	s.t.Fatal("the server takes no message")
+}
+
+// sameGauges compares the gauges of two processes at rest, but for those that the document
+// says are of one process, and for times, until they are the same.
+func (s *site) sameGauges(doc, one, other string) {
+	s.t.Helper()
+	_, own, _ := strings.Cut(doc, "Of the gauges these are, too:")
+	own, _, _ = strings.Cut(own, "The other gauges")
+	gauges := func(page string) (lines []string) {
+		for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) gauge$`).FindAllStringSubmatch(page, -1) {
+			if strings.Contains(own, "`"+m[1]+"`") || m[1] == "freshet_snapshot_age_seconds" {
+				continue
+			}
+			lines = append(lines, regexp.MustCompile(`(?m)^`+m[1]+`(\{.*\})? .*$`).FindAllString(page, -1)...)
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	var diff string
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		first, second := gauges(s.get(one)), gauges(s.get(other))
+		if diff = cmp.Diff(first, second); diff == "" && len(first) > 0 {
+			return
+		}
+	}
+	s.t.Errorf("gauges that OPERATIONS.md calls the same differ (-one +other):\n%s", diff)
 }
