@@ -23,6 +23,9 @@ func (quiet) Lags(context.Context, []string) (map[store.CodebaseID]natsbus.Lag, 
 }
 func (quiet) Marks(context.Context) (natsbus.Marks, error) { return natsbus.Marks{}, nil }
 
+// Ping says that it answers.
+func (quiet) Ping(context.Context) error { return nil }
+
 // moving is a store in which a snapshot and a codebase go right after they were listed, or
 // which fails.
 type moving struct{ err error }
@@ -38,6 +41,10 @@ func (m moving) Snapshot(_ context.Context, id store.CodebaseID, _ uint64) (stor
 		return store.Snapshot{}, m.err
 	}
 	return store.Snapshot{Level: store.LevelFull}, nil
+}
+
+func (m moving) LogPosition(context.Context) (store.LogPosition, error) {
+	return store.LogPosition{}, nil
 }
 
 func (m moving) Failures(_ context.Context, id store.CodebaseID) ([]store.Failure, error) {
