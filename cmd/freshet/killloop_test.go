@@ -24,7 +24,7 @@ func TestKillLoop(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, uint64(*killRounds)))
 	started := time.Now()
 	p.run(nil, "index")
-	whole := time.Since(started) / 2 // about what a later run takes here: kills fall all over it
+	whole := time.Since(started) / 2 // about what a later run takes here, so that kills fall all over it
 	killed := 0
 	for round := range *killRounds {
 		git(t, repository, "checkout", "--quiet", "--force", revisions[random.IntN(len(revisions))])
@@ -34,6 +34,7 @@ func TestKillLoop(t *testing.T) {
 			t.Fatal(err)
 		}
 		ended := make(chan error, 1)
+		started = time.Now()
 		go func() { ended <- cmd.Wait() }()
 		timer := time.NewTimer(time.Duration(random.Int64N(int64(whole))))
 		select {
@@ -41,6 +42,7 @@ func TestKillLoop(t *testing.T) {
 			if err != nil {
 				t.Fatalf("round %d: index: %v", round, err)
 			}
+			whole = (whole + time.Since(started)) / 2
 		case <-timer.C:
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)

@@ -100,6 +100,11 @@ func (r *relay) accept() {
 			continue
 		}
 		r.mu.Lock()
+		if r.refuses { // since it was looked at
+			r.mu.Unlock()
+			_, _ = client.Close(), server.Close()
+			continue
+		}
 		r.conns[client], r.conns[server] = true, true
 		r.mu.Unlock()
 		r.group.Go(func() { r.carry(client, server) })

@@ -29,6 +29,10 @@ const logPatience = time.Second
 func (h *Host) unpublished() []search.Warning {
 	since, cause, waits := h.pipeline.Outbox.Waiting()
 	took := time.Since(since)
+	if err := h.bus.Connection(); err != nil && !waits { // another process published it
+		return []search.Warning{{Code: "log_away", Message: fmt.Sprintf("the event log cannot be used from here (%v): what changed is committed and is "+
+			"indexed when the log is back; `freshet doctor` looks for the cause", err)}}
+	}
 	if !waits || took < logPatience {
 		return nil
 	}

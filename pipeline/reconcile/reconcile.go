@@ -78,19 +78,25 @@ func New(s store.Store, log Log, pump Pump, sealer Sealer, o Options) *Reconcile
 // events of whatever work remains. It returns the reason, "" when the log was whole. Call
 // it before consumers start.
 func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
-	known, err := r.store.LogPosition(ctx) // before the log, which others may write to
+	known, state, reason, err := r.inspect(ctx)
 	if err != nil {
-		return "", fmt.Errorf("read log position: %w", err)
+		return "", err
 	}
-	state, err := r.log.State(ctx)
-	if err != nil {
-		return "", fmt.Errorf("inspect log: %w", err)
-	}
-	reason = "created"
-	if known.Incarnation != "" {
-		if reason = bus.Damage(known, state); reason == "" {
-			return "", r.takeOver(ctx, state)
+	if reason != "" && r.shared {
+		// A server that has just become the leader may not have all yet: look again.
+		if err := pause(ctx, secondLook); err != nil {
+			return "", err
 		}
+		if known, state, reason, err = r.inspect(ctx); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case known.Incarnation == "":
+		reason = "created"
+	case reason == "":
+		return "", r.takeOver(ctx, state)
+	default:
 		r.slog.Warn("the event log is damaged; beginning anew", "reason", reason,
 			"known", known.Sequence, "last", state.Last)
 	}
@@ -107,6 +113,32 @@ func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
 		return reason, fmt.Errorf("publish outbox: %w", err)
 	}
 	return reason, r.requeueAll(ctx)
+}
+
+// secondLook is the time after which a damaged log is looked at again among others.
+const secondLook = 2 * time.Second
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// inspect compares the log with what the store knows of it.
+func (r *Reconciler) inspect(ctx context.Context) (known store.LogPosition, state bus.State, damage string, err error) {
+	known, err = r.store.LogPosition(ctx) // before the log, which others may write to
+	if err != nil {
+		return known, state, "", fmt.Errorf("read log position: %w", err)
+	}
+	if state, err = r.log.State(ctx); err != nil {
+		return known, state, "", fmt.Errorf("inspect log: %w", err)
+	}
+	return known, state, bus.Damage(known, state), nil
 }
 
 // takeOver goes on with a whole log. Messages that are in flight before any consumer has

@@ -56,7 +56,7 @@ func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error 
 // work hands one message after the other to the handler until taking ends. Its handlers
 // live by ctx.
 func (b *Bus) work(taking, ctx context.Context, c bus.Consumer, h bus.Handler) {
-	for taking.Err() == nil {
+	for taking.Err() == nil && !c.Stopped() {
 		b.mu.Lock()
 		durable := b.durable(c)
 		p, wait := durable.next(b.log, time.Now())

@@ -42,11 +42,11 @@ func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error 
 	defer leave()
 	taking, release := c.Taking(ctx)
 	defer release()
-	for tries := 1; taking.Err() == nil; tries++ {
+	for tries := 1; taking.Err() == nil && !c.Stopped(); tries++ {
 		log := b.current()
 		began := time.Now()
 		err := b.consumeOnce(ctx, log, c, h)
-		if taking.Err() != nil {
+		if taking.Err() != nil || c.Stopped() {
 			break
 		}
 		if time.Since(began) > bus.MaxDelay {
@@ -152,13 +152,14 @@ func (b *Bus) work(taking, handling context.Context, durable jetstream.Consumer,
 		return fmt.Errorf("pull: %w", err)
 	}
 	defer b.giveBack(messages)
-	for {
+	for !c.Stopped() {
 		msg, err := messages.Next(jetstream.NextContext(taking))
 		if err != nil {
 			return fmt.Errorf("next message: %w", err)
 		}
 		b.handle(handling, msg, c, h)
 	}
+	return nil
 }
 
 // giveBack ends a worker's pull and returns the message that was on its way meanwhile.

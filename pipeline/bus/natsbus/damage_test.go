@@ -82,7 +82,7 @@ func publishBatch(t testing.TB, b bus.Bus, id store.CodebaseID, from, n, size in
 // acknowledge consumes n messages.
 func acknowledge(t *testing.T, b bus.Bus, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	seen := 0
 	must(t, b.Consume(ctx, bus.Consumer{Name: "w", Lanes: []bus.Lane{bus.LaneSync}}, func(context.Context, bus.Delivery) error {

@@ -73,6 +73,10 @@ func (b *Bus) join(ctx context.Context) (context.Context, func(), error) {
 	return ctx, leave, nil
 }
 
+// Connection returns why no server can be used now, as far as the connection tells without
+// asking; nil when one can.
+func (b *Bus) Connection() error { return b.link.check() }
+
 // Ping returns nil when the log answers, which takes a server that can be reached and a leader
 // of the log's stream. It changes nothing.
 func (b *Bus) Ping(ctx context.Context) error {

@@ -32,20 +32,11 @@ func (b *Bus) state(ctx context.Context) (bus.State, error) {
 	if err != nil {
 		return bus.State{}, fmt.Errorf("inspect log: %w", err)
 	}
-	info := stream.CachedInfo()
-	incarnation := info.Config.Metadata[keyIncarnation]
+	incarnation := stream.CachedInfo().Config.Metadata[keyIncarnation]
 	if log := b.current(); incarnation != log.id {
 		b.begin(stream) // made anew by someone else
 	}
-	gap, err := missing(info)
-	if err != nil {
-		return bus.State{}, fmt.Errorf("inspect log: %w", err)
-	}
-	s := bus.State{
-		Incarnation: incarnation, First: info.State.FirstSeq, Last: info.State.LastSeq,
-		Messages: info.State.Msgs, Bytes: info.State.Bytes, Gap: gap || b.torn == incarnation,
-		Consumers: map[string]bus.ConsumerState{},
-	}
+	s := bus.State{Incarnation: incarnation, Consumers: map[string]bus.ConsumerState{}}
 	consumers := stream.ListConsumers(ctx)
 	for c := range consumers.Info() {
 		name, ok := strings.CutSuffix(c.Name, durableName("", incarnation))
@@ -60,6 +51,20 @@ func (b *Bus) state(ctx context.Context) (bus.State, error) {
 	if err := consumers.Err(); err != nil {
 		return bus.State{}, fmt.Errorf("inspect consumers: %w", err)
 	}
+	// After the consumers: none of them is ahead of a log that is looked at later.
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return bus.State{}, fmt.Errorf("inspect log: %w", err)
+	}
+	if info.Config.Metadata[keyIncarnation] != incarnation {
+		return bus.State{}, fmt.Errorf("inspect log: %w", errReset)
+	}
+	gap, err := missing(info)
+	if err != nil {
+		return bus.State{}, fmt.Errorf("inspect log: %w", err)
+	}
+	s.First, s.Last, s.Messages, s.Bytes = info.State.FirstSeq, info.State.LastSeq, info.State.Msgs, info.State.Bytes
+	s.Gap = gap || b.torn == incarnation
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for name, c := range s.Consumers {
