@@ -80,10 +80,8 @@ func TestDiagnoseCluster(t *testing.T) {
 	check(t, err)
 	check(t, parts.Close())
 	findings := diagnose(opts)
-	for range 20 { // replicas of a new stream may be behind for a moment
-		if graded(findings, "stream", tool.GradePoor) == "" {
-			break
-		}
+	// Replicas of a new stream may be behind for a moment.
+	for deadline := time.Now().Add(30 * time.Second); graded(findings, "stream", tool.GradePoor) != "" && time.Now().Before(deadline); {
 		findings = diagnose(opts)
 	}
 	wholesome("in use", findings)
