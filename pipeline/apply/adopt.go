@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/segment"
 )
@@ -20,7 +22,7 @@ const (
 // another branch of the same tree: segments, whose bytes say nothing of a codebase, so that
 // what was built once need not be built again.
 type adoption struct {
-	wanted   map[string]store.FileEntry // by path, of what may be taken and is not yet
+	wanted   map[string]store.FileEntry // by path, of what may be taken
 	taken    map[string]bool            // by path
 	segments []store.SegmentID
 	dead     map[store.SegmentID][]uint32 // the files of each that the snapshot does not have
@@ -39,10 +41,8 @@ func (s *Sealer) adopt(ctx context.Context, id store.CodebaseID, entries []store
 		a.wanted[e.Path] = lasting(e)
 	}
 	twin, err := s.twin(ctx, codebase, a.wanted)
-	for _, ref := range twin.Segments {
-		if err == nil {
-			err = s.adoptSegment(ctx, id, ref, a)
-		}
+	if err == nil {
+		err = s.adoptSegments(ctx, id, twin.Segments, a)
 	}
 	if ctx.Err() != nil {
 		return a, nil, ctx.Err()
@@ -128,41 +128,65 @@ func (s *Sealer) twins(ctx context.Context, codebase store.Codebase, files int) 
 	return list[:min(maxTwins, len(list))], nil
 }
 
-// adoptSegment copies a segment of which most is wanted.
-func (s *Sealer) adoptSegment(ctx context.Context, id store.CodebaseID, ref store.SegmentRef, a *adoption) error {
+// adoptSegments copies those segments of which most is wanted, a few at a time. What was
+// copied before an error is taken over all the same.
+func (s *Sealer) adoptSegments(ctx context.Context, id store.CodebaseID, refs []store.SegmentRef, a *adoption) error {
+	copies := make([]segmentCopy, len(refs))
+	var g errgroup.Group
+	g.SetLimit(s.opts.Builders)
+	for i, ref := range refs {
+		g.Go(func() (err error) {
+			copies[i], err = s.copySegment(ctx, id, ref, a.wanted)
+			return err
+		})
+	}
+	err := g.Wait()
+	for _, c := range copies {
+		if c.made == 0 {
+			continue
+		}
+		a.segments = append(a.segments, c.made)
+		if len(c.dead) > 0 {
+			a.dead[c.made] = c.dead
+		}
+		for _, path := range c.paths {
+			a.taken[path] = true
+		}
+	}
+	return err
+}
+
+// segmentCopy is a segment that was copied: its files that are wanted, by path, and the
+// ordinals of the others. made is 0 when it was not worth it.
+type segmentCopy struct {
+	made  store.SegmentID
+	paths []string
+	dead  []uint32
+}
+
+// copySegment copies a segment of which most is wanted. A path is alive in one segment of a
+// view.
+func (s *Sealer) copySegment(ctx context.Context, id store.CodebaseID, ref store.SegmentRef, wanted map[string]store.FileEntry) (c segmentCopy, err error) {
 	handle, err := s.store.OpenSegment(ctx, ref.ID)
 	if err != nil {
-		return err
+		return c, err
 	}
 	defer func() { _ = handle.Close() }() // it was only read
 	g, err := segment.Open(handle.Bytes())
 	if err != nil {
-		return err
+		return c, err
 	}
-	var dead []uint32
-	var paths []string
 	for ordinal := range uint32(g.Files()) {
 		entry := g.File(int(ordinal)).Entry
-		if isDead(ref.Dead, ordinal) || a.wanted[entry.Path] != entry {
-			dead = append(dead, ordinal)
+		if isDead(ref.Dead, ordinal) || wanted[entry.Path] != entry {
+			c.dead = append(c.dead, ordinal)
 		} else {
-			paths = append(paths, entry.Path)
+			c.paths = append(c.paths, entry.Path)
 		}
 	}
-	if len(paths) < ref.Files/2 {
-		return nil
+	if len(c.paths) < ref.Files/2 {
+		return c, nil
 	}
-	made, err := s.store.PutSegment(ctx, id, ref.Files, ref.Chunks, handle.Bytes())
-	if err != nil {
-		return err
-	}
-	a.segments = append(a.segments, made)
-	if len(dead) > 0 {
-		a.dead[made] = dead
-	}
-	for _, path := range paths {
-		a.taken[path] = true
-		delete(a.wanted, path)
-	}
-	return nil
+	c.made, err = s.store.PutSegment(ctx, id, ref.Files, ref.Chunks, handle.Bytes())
+	return c, err
 }

@@ -156,7 +156,7 @@ func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64
 		return err
 	}
 	t := s.track(id)
-	left, err := t.cross(number, finished, func() (map[string]merkle.Hash, error) { return s.lacks(ctx, snapshot) })
+	left, asked, err := t.cross(number, finished, func() (map[string]merkle.Hash, error) { return s.lacks(ctx, snapshot) })
 	if err != nil {
 		return err
 	}
@@ -169,8 +169,10 @@ func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64
 	if snapshot, err = s.awaiting(ctx, id, number); err != nil {
 		return err // another delivery sealed it meanwhile
 	}
-	if lacking, err := s.lacks(ctx, snapshot); err != nil || len(lacking) > 0 {
-		return err
+	if !asked { // what events said is confirmed by the store
+		if lacking, err := s.lacks(ctx, snapshot); err != nil || len(lacking) > 0 {
+			return err
+		}
 	}
 	return s.sealAt(ctx, snapshot, store.LevelFull)
 }

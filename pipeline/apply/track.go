@@ -48,25 +48,25 @@ func (t *track) forget() {
 }
 
 // cross takes finished files from what a snapshot lacks, which is asked for when it is not
-// known, and returns how many are left.
-func (t *track) cross(number uint64, finished []event.File, ask func() (map[string]merkle.Hash, error)) (left int, err error) {
+// known, and returns how many are left, and whether it was asked for just now.
+func (t *track) cross(number uint64, finished []event.File, ask func() (map[string]merkle.Hash, error)) (left int, asked bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.remaining == nil || t.number != number {
+	if asked = t.remaining == nil || t.number != number; asked {
 		if t.remaining, err = ask(); err != nil {
 			t.remaining = nil
-			return 0, err
+			return 0, asked, err
 		}
 		t.number = number
 	}
 	for _, f := range finished {
 		path, err := merkle.UnquotePath(f.Path)
 		if err != nil {
-			return 0, &bus.Drop{Err: err}
+			return 0, asked, &bus.Drop{Err: err}
 		}
 		if t.remaining[path] == f.Content {
 			delete(t.remaining, path)
 		}
 	}
-	return len(t.remaining), nil
+	return len(t.remaining), asked, nil
 }

@@ -90,15 +90,16 @@ func (p *Pump) Flush(ctx context.Context) error {
 			p.waiting.Store(nil) // another process may have published what waited
 			return nil
 		}
-		for len(events) > 0 {
-			run, lane, err := firstRun(events)
-			if err != nil {
+		messages, unreadable := messagesOf(events)
+		for len(messages) > 0 {
+			run := firstRun(messages)
+			if err := p.publish(ctx, events[:run], messages[:run]); err != nil {
 				return err
 			}
-			if err := p.publish(ctx, events[:run], lane); err != nil {
-				return err
-			}
-			events = events[run:]
+			events, messages = events[run:], messages[run:]
+		}
+		if unreadable != nil {
+			return unreadable
 		}
 	}
 }
@@ -110,21 +111,27 @@ func (p *Pump) Forget() {
 	p.incarnation = ""
 }
 
-// firstRun returns how many leading events belong to one codebase and lane.
-func firstRun(events []store.OutboxEvent) (int, bus.Lane, error) {
-	var lane bus.Lane
-	for i, o := range events {
+// messagesOf makes the messages of events, up to the first that cannot be read.
+func messagesOf(events []store.OutboxEvent) ([]bus.Message, error) {
+	messages := make([]bus.Message, 0, len(events))
+	for _, o := range events {
 		e, err := event.Decode(o.Data)
 		if err != nil {
-			return 0, "", fmt.Errorf("decode outbox event %s/%d/%d: %w", o.Codebase, o.Snapshot, o.Part, err)
+			return messages, fmt.Errorf("decode outbox event %s/%d/%d: %w", o.Codebase, o.Snapshot, o.Part, err)
 		}
-		l := LaneOf(e)
-		if i > 0 && (o.Codebase != events[0].Codebase || l != lane) {
-			return i, lane, nil
-		}
-		lane = l
+		messages = append(messages, bus.Message{Codebase: o.Codebase, Lane: LaneOf(e), ID: e.ID(), Data: o.Data})
 	}
-	return len(events), lane, nil
+	return messages, nil
+}
+
+// firstRun returns how many leading messages belong to one codebase and lane.
+func firstRun(messages []bus.Message) int {
+	for i, m := range messages {
+		if m.Codebase != messages[0].Codebase || m.Lane != messages[0].Lane {
+			return i
+		}
+	}
+	return len(messages)
 }
 
 // LaneOf returns the lane on which an event travels.
@@ -147,17 +154,9 @@ func LaneOf(e event.Event) bus.Lane {
 	return bus.LaneSync
 }
 
-func (p *Pump) publish(ctx context.Context, events []store.OutboxEvent, lane bus.Lane) error {
-	messages := make([]bus.Message, len(events))
-	for i, o := range events {
-		e, err := event.Decode(o.Data)
-		if err != nil {
-			return fmt.Errorf("decode outbox event: %w", err)
-		}
-		messages[i] = bus.Message{Codebase: o.Codebase, Lane: lane, ID: e.ID(), Data: o.Data}
-	}
+func (p *Pump) publish(ctx context.Context, events []store.OutboxEvent, messages []bus.Message) error {
 	p.waiting.CompareAndSwap(nil, &wait{since: time.Now()})
-	sequence, err := p.send(ctx, events[0].Codebase, lane, messages)
+	sequence, err := p.send(ctx, messages)
 	if err != nil {
 		p.waiting.Store(&wait{since: p.waiting.Load().since, err: err})
 		return fmt.Errorf("publish %d events of %s: %w", len(events), events[0].Codebase, err)
@@ -184,7 +183,8 @@ const (
 	guardTries   = 5
 )
 
-func (p *Pump) send(ctx context.Context, id store.CodebaseID, lane bus.Lane, messages []bus.Message) (uint64, error) {
+func (p *Pump) send(ctx context.Context, messages []bus.Message) (uint64, error) {
+	id, lane := messages[0].Codebase, messages[0].Lane
 	pause := fullPause
 	for tries := 0; ; {
 		last, err := p.log.LastOf(ctx, id, lane)
