@@ -54,8 +54,8 @@ type Parts struct {
 	Holder string
 	// Concurrency is how many files of an event are cut at once; 0 means 4.
 	Concurrency int
-	// Workers is how many events a consumer of the chunk and embed stages has in hand at
-	// once; 0 means 2 and 1.
+	// Workers is how many events of edits the chunk and embed stages have in hand at once; 0
+	// means 2 and 1. Of large changes it is twice as many.
 	Workers int
 	// TextThreshold is that of apply.Options.
 	TextThreshold int

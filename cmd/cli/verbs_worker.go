@@ -15,7 +15,8 @@ import (
 type Work struct {
 	// Roles are chunk, embed and apply.
 	Roles []string
-	// Concurrency is how many events each of them has in hand at once; 0 leaves it open.
+	// Concurrency is how many events of edits each of them has in hand at once, and of large
+	// changes twice as many; 0 leaves it open.
 	Concurrency int
 	// Health is an address for health and metrics; "" means none. Token is what those who
 	// ask for metrics must present, "" for nothing. An address beyond loopback needs one.
@@ -77,7 +78,7 @@ func (r *run) workerVerb() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&w.Roles, "role", nil, "what to do: chunk, embed or apply; may be repeated")
-	cmd.Flags().IntVar(&w.Concurrency, "concurrency", 0, "events that each role has in hand at once")
+	cmd.Flags().IntVar(&w.Concurrency, "concurrency", 0, "events that each role has in hand at once, of large changes twice as many")
 	cmd.Flags().StringVar(&w.Health, "health", "", "address for /healthz, /readyz and /metrics")
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the token that metrics are given for; only its owner may read it")
 	return cmd

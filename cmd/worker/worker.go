@@ -30,8 +30,8 @@ type Options struct {
 	Cluster cluster.Settings
 	// Roles are what this worker does; nil means everything.
 	Roles []pipeline.Role
-	// Concurrency is how many events each stage has in hand at once; 0 means 2 for chunk and
-	// 1 for embed.
+	// Concurrency is how many events of edits each stage has in hand at once, and of large
+	// changes twice as many; 0 means 2 for chunk and 1 for embed.
 	Concurrency int
 	// ChunkCommand starts a chunk child.
 	ChunkCommand []string

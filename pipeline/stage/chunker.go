@@ -45,11 +45,11 @@ func NewChunker(deps Deps, opts ChunkerOptions) *Chunker {
 }
 
 // Consumers are the durable consumers whose deliveries Handle takes: one for edits and one
-// for large changes, each with its own workers.
+// for large changes, each with its own workers: the latter twice as many.
 func (c *Chunker) Consumers(workers int) []bus.Consumer {
 	return []bus.Consumer{
 		{Name: "chunk", Lanes: []bus.Lane{bus.LaneSync}, Workers: workers},
-		{Name: "chunk-bulk", Lanes: []bus.Lane{bus.LaneBulk}, Workers: workers},
+		{Name: "chunk-bulk", Lanes: []bus.Lane{bus.LaneBulk}, Workers: 2 * workers},
 	}
 }
 

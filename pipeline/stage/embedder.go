@@ -33,11 +33,11 @@ func NewEmbedder(deps Deps, provider embedding.Provider) *Embedder {
 }
 
 // Consumers are the durable consumers whose deliveries Handle takes: one for edits and one
-// for large changes, each with its own workers.
+// for large changes, each with its own workers: the latter twice as many.
 func (m *Embedder) Consumers(workers int) []bus.Consumer {
 	return []bus.Consumer{
 		{Name: "embed", Lanes: []bus.Lane{bus.LaneChunk}, Workers: workers},
-		{Name: "embed-bulk", Lanes: []bus.Lane{bus.LaneBulkChunk}, Workers: workers},
+		{Name: "embed-bulk", Lanes: []bus.Lane{bus.LaneBulkChunk}, Workers: 2 * workers},
 	}
 }
 
