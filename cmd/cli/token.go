@@ -10,6 +10,25 @@ import (
 // minToken is how long a token must be at least.
 const minToken = 16
 
+// chooseToken returns the token of a file, or where none is named that of the environment.
+// None is none; a short one is refused.
+func (r *run) chooseToken(file string) (string, error) {
+	token, from := r.Token, "FRESHET_TOKEN"
+	if file != "" {
+		var err error
+		if token, err = readToken(r.absolute(file)); err != nil {
+			return "", err
+		}
+		from = "--token-file"
+	} else if token == "" {
+		return "", nil
+	}
+	if len(token) < minToken {
+		return "", usagef("%s: a token has at least %d characters", from, minToken)
+	}
+	return token, nil
+}
+
 // readToken reads a token from a file that nobody but its owner may read.
 func readToken(path string) (string, error) {
 	info, err := os.Stat(path)
@@ -25,9 +44,5 @@ func readToken(path string) (string, error) {
 	if err != nil {
 		return "", tool.Errorf(tool.CodePermissionDenied, "read token: %w", err)
 	}
-	token := strings.TrimSpace(string(data))
-	if len(token) < minToken {
-		return "", usagef("--token-file: a token has at least %d characters", minToken)
-	}
-	return token, nil
+	return strings.TrimSpace(string(data)), nil
 }

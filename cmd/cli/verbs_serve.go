@@ -135,7 +135,7 @@ func withParent(ctx context.Context, parent func() int, every time.Duration) (co
 
 func (r *run) upVerb() *cobra.Command {
 	var s Service
-	h := HTTP{Token: r.Token}
+	var h HTTP
 	var tokenFile string
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -150,10 +150,8 @@ func (r *run) upVerb() *cobra.Command {
 				return err
 			}
 			base.QueryText, base.Structured, base.Idle, base.Dir = s.QueryText, s.Structured, s.Idle, ""
-			if tokenFile != "" {
-				if h.Token, err = readToken(r.absolute(tokenFile)); err != nil {
-					return err
-				}
+			if h.Token, err = r.chooseToken(tokenFile); err != nil {
+				return err
 			}
 			err = r.Agents.HTTP(cmd.Context(), base, h, func(url string) {
 				r.ready(url)

@@ -48,7 +48,7 @@ type Node struct {
 }
 
 func (r *run) workerVerb() *cobra.Command {
-	w := Work{Token: r.Token}
+	var w Work
 	var tokenFile string
 	cmd := &cobra.Command{
 		Use:   "worker --role chunk|embed|apply",
@@ -66,14 +66,12 @@ func (r *run) workerVerb() *cobra.Command {
 			if w.Concurrency < 0 {
 				return usagef("--concurrency: want a number above 0")
 			}
-			if tokenFile != "" {
-				var err error
-				if w.Token, err = readToken(r.absolute(tokenFile)); err != nil {
-					return err
-				}
+			var err error
+			if w.Token, err = r.chooseToken(tokenFile); err != nil {
+				return err
 			}
 			w.Log = slog.New(slog.NewTextHandler(r.Stderr, nil))
-			err := r.Workers.Work(cmd.Context(), w, func(health string) { r.begun("working", health) })
+			err = r.Workers.Work(cmd.Context(), w, func(health string) { r.begun("working", health) })
 			return r.outage(cmd.Context(), err)
 		},
 	}
