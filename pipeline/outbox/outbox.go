@@ -163,17 +163,46 @@ func (p *Pump) publish(ctx context.Context, events []store.OutboxEvent, messages
 	}
 	p.waiting.Store(nil)
 	if p.incarnation == "" || p.shared {
-		state, err := p.log.State(ctx)
-		if err != nil {
+		if p.incarnation, err = p.whichLog(ctx); err != nil {
 			return fmt.Errorf("inspect log: %w", err)
 		}
-		p.incarnation = state.Incarnation
 	}
 	at := store.LogPosition{Incarnation: p.incarnation, Sequence: sequence}
 	if err := p.store.MarkPublished(ctx, events, at); err != nil {
 		return fmt.Errorf("mark published: %w", err)
 	}
 	return nil
+}
+
+// errAnew: what was published may be gone with the log that it was in.
+var errAnew = errors.New("it is being made anew")
+
+// whichLog returns the log's incarnation, and waits a moment for one that another process
+// makes anew.
+func (p *Pump) whichLog(ctx context.Context) (string, error) {
+	for pause := fullPause; ; pause *= 2 {
+		state, err := p.log.State(ctx)
+		if err != nil || state.Incarnation != "" {
+			return state.Incarnation, err
+		}
+		if pause > fullPauseMax {
+			return "", errAnew
+		}
+		if err := rest(ctx, pause); err != nil {
+			return "", err
+		}
+	}
+}
+
+func rest(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // The pauses of a publisher that meets a full log.
@@ -204,12 +233,8 @@ func (p *Pump) send(ctx context.Context, messages []bus.Message) (uint64, error)
 		}
 		p.waiting.Store(&wait{since: p.waiting.Load().since, err: err})
 		p.slog.Warn("log is full, pausing", "codebase", id, "pause", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return 0, ctx.Err()
-		case <-timer.C:
+		if err := rest(ctx, pause); err != nil {
+			return 0, err
 		}
 		pause = min(2*pause, fullPauseMax)
 	}

@@ -35,6 +35,7 @@ const (
 	codeStorage   = 10047
 	codeResources = 10023
 	codeOffline   = 10194
+	codeNoStore   = 10049
 )
 
 // publishWait bounds a publish whose context has no deadline.

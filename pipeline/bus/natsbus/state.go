@@ -24,7 +24,18 @@ func (b *Bus) State(ctx context.Context) (bus.State, error) {
 	return b.state(ctx)
 }
 
+// state looks again while another process makes the log anew.
 func (b *Bus) state(ctx context.Context) (bus.State, error) {
+	for tries := 1; ; tries++ {
+		s, err := b.stateNow(ctx)
+		reset := errors.Is(err, errReset) || errors.Is(err, jetstream.ErrStreamNotFound)
+		if !reset || tries == createTries || pause(ctx) != nil {
+			return s, err
+		}
+	}
+}
+
+func (b *Bus) stateNow(ctx context.Context) (bus.State, error) {
 	stream, err := b.js.Stream(ctx, b.wantedLog().Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return bus.State{}, nil

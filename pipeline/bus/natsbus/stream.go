@@ -183,6 +183,13 @@ func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 			keyIncarnation: strings.ToLower(rand.Text()),
 		}
 		stream, err := b.js.CreateStream(ctx, wanted)
+		var refused *jetstream.APIError
+		if errors.As(err, &refused) && refused.ErrorCode == codeNoStore && tries < createTries {
+			if err := pause(ctx); err != nil { // the files of the deleted one are still there
+				return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
+			}
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
 		}
