@@ -185,7 +185,7 @@ func (p *partitioned) unheard(what string) {
 // single answer may take three seconds.
 func (p *partitioned) mustBeReady(what string, want bool) {
 	p.t.Helper()
-	client := http.Client{Timeout: 3 * time.Second}
+	client := http.Client{Timeout: time.Minute}
 	status := http.StatusServiceUnavailable
 	if want {
 		status = http.StatusOK
