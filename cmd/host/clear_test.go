@@ -83,7 +83,7 @@ func TestClearLeavesNothing(t *testing.T) {
 // proofScripts are the two of OPERATIONS.md, for a codebase.
 func proofScripts(t *testing.T, id string) (list, proof string) {
 	t.Helper()
-	text, err := os.ReadFile("../../OPERATIONS.md")
+	text, err := os.ReadFile("../OPERATIONS.md")
 	check(t, err)
 	_, section, _ := strings.Cut(string(text), "\n### Remove a codebase, with proof\n")
 	section, _, _ = strings.Cut(section, "\n### ")

@@ -93,7 +93,7 @@ func TestMetrics(t *testing.T) {
 			served[m[1]] = true
 		}
 	}
-	doc, err := os.ReadFile("../../OPERATIONS.md")
+	doc, err := os.ReadFile("../OPERATIONS.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 // configuration.
 func documented(t *testing.T, key string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "OPERATIONS.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "cmd", "OPERATIONS.md"))
 	must(t, err)
 	found := regexp.MustCompile("(?ms)^```\\n("+key+" \\{$.*?)^```$").FindAllSubmatch(text, -1)
 	if len(found) != 1 {
