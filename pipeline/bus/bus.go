@@ -178,8 +178,8 @@ type Bus interface {
 	// LastOf returns the last sequence of a codebase's lane, 0 when there is none.
 	LastOf(ctx context.Context, id store.CodebaseID, lane Lane) (uint64, error)
 	// Consume hands messages to the handler until ctx ends or the consumer is stopped, and
-	// returns nil then, when all handlers have ended. A new consumer begins with the oldest message. A consumer that
-	// vanished is made again. It returns ErrClosed when the bus is closed under it.
+	// returns nil then, when all handlers have ended. A new consumer begins with the oldest
+	// message. A consumer that vanished is made again. It returns ErrClosed when the bus is closed under it.
 	Consume(ctx context.Context, c Consumer, h Handler) error
 	// State inspects the log.
 	State(ctx context.Context) (State, error)

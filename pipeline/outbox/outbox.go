@@ -188,20 +188,9 @@ func (p *Pump) whichLog(ctx context.Context) (string, error) {
 		if pause > fullPauseMax {
 			return "", errAnew
 		}
-		if err := rest(ctx, pause); err != nil {
+		if err := bus.Pause(ctx, pause); err != nil {
 			return "", err
 		}
-	}
-}
-
-func rest(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 
@@ -233,7 +222,7 @@ func (p *Pump) send(ctx context.Context, messages []bus.Message) (uint64, error)
 		}
 		p.waiting.Store(&wait{since: p.waiting.Load().since, err: err})
 		p.slog.Warn("log is full, pausing", "codebase", id, "pause", pause)
-		if err := rest(ctx, pause); err != nil {
+		if err := bus.Pause(ctx, pause); err != nil {
 			return 0, err
 		}
 		pause = min(2*pause, fullPauseMax)

@@ -84,7 +84,7 @@ func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
 	}
 	if reason != "" && r.shared {
 		// A server that has just become the leader may not have all yet: look again.
-		if err := pause(ctx, secondLook); err != nil {
+		if err := bus.Pause(ctx, secondLook); err != nil {
 			return "", err
 		}
 		if known, state, reason, err = r.inspect(ctx); err != nil {
@@ -117,17 +117,6 @@ func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
 
 // secondLook is the time after which a damaged log is looked at again among others.
 const secondLook = 2 * time.Second
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
 
 // inspect compares the log with what the store knows of it.
 func (r *Reconciler) inspect(ctx context.Context) (known store.LogPosition, state bus.State, damage string, err error) {

@@ -29,7 +29,7 @@ func (b *Bus) state(ctx context.Context) (bus.State, error) {
 	for tries := 1; ; tries++ {
 		s, err := b.stateNow(ctx)
 		reset := errors.Is(err, errReset) || errors.Is(err, jetstream.ErrStreamNotFound)
-		if !reset || tries == createTries || pause(ctx) != nil {
+		if !reset || tries == createTries || bus.Pause(ctx, bus.MinDelay) != nil {
 			return s, err
 		}
 	}

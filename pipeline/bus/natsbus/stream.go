@@ -95,7 +95,7 @@ func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || tries == createTries {
 			return stream, err
 		}
-		if err := pause(ctx); err != nil {
+		if err := bus.Pause(ctx, bus.MinDelay); err != nil {
 			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
 		}
 	}
@@ -185,7 +185,7 @@ func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 		stream, err := b.js.CreateStream(ctx, wanted)
 		var refused *jetstream.APIError
 		if errors.As(err, &refused) && refused.ErrorCode == codeNoStore && tries < createTries {
-			if err := pause(ctx); err != nil { // the files of the deleted one are still there
+			if err := bus.Pause(ctx, bus.MinDelay); err != nil { // the files of the deleted one are still there
 				return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
 			}
 			continue
@@ -202,21 +202,9 @@ func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 		if tries == createTries {
 			return nil, fmt.Errorf("create stream %s: what was deleted comes back", wanted.Name)
 		}
-		if err := pause(ctx); err != nil {
+		if err := bus.Pause(ctx, bus.MinDelay); err != nil {
 			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
 		}
-	}
-}
-
-// pause waits before another try. It returns the error of a context that ends first.
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(bus.MinDelay)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 
