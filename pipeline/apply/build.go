@@ -18,6 +18,7 @@ const (
 	segmentBytes = 48 << 20 // of source
 	segmentFiles = 8192
 	pageFiles    = 128
+	largeBytes   = 4 << 20 // of source: such segments take turns among codebases
 )
 
 func byPath(a, b store.FileEntry) int { return strings.Compare(a.Path, b.Path) }
@@ -32,6 +33,11 @@ func (s *Sealer) build(ctx context.Context, id store.CodebaseID, entries []store
 	g.SetLimit(s.opts.Builders)
 	for i, part := range parts {
 		g.Go(func() error {
+			leave, err := s.turn(ctx, part)
+			if err != nil {
+				return err
+			}
+			defer leave()
 			data, chunks, err := s.encode(ctx, part)
 			if err != nil {
 				return err
@@ -48,14 +54,32 @@ func (s *Sealer) build(ctx context.Context, id store.CodebaseID, entries []store
 	return ids, nil
 }
 
-// split cuts sorted entries into runs within the bounds of a segment, and into at least
-// builders runs when there are enough to keep them all busy.
-func split(entries []store.FileEntry, builders int) [][]store.FileEntry {
-	var total int64
+// turn waits until a segment of the entries may be built: large ones take turns, so that
+// codebases that are sealed at once need no more memory than one; what an edit changed goes
+// by. The returned function gives the turn back.
+func (s *Sealer) turn(ctx context.Context, entries []store.FileEntry) (leave func(), err error) {
+	if sizeOf(entries) < largeBytes {
+		return func() {}, nil
+	}
+	select {
+	case s.large <- struct{}{}:
+		return func() { <-s.large }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func sizeOf(entries []store.FileEntry) (total int64) {
 	for _, e := range entries {
 		total += e.Size
 	}
-	limit := int64(segmentBytes)
+	return total
+}
+
+// split cuts sorted entries into runs within the bounds of a segment, and into at least
+// builders runs when there are enough to keep them all busy.
+func split(entries []store.FileEntry, builders int) [][]store.FileEntry {
+	total, limit := sizeOf(entries), int64(segmentBytes)
 	if total > segmentBytes/8 {
 		limit = min(limit, total/int64(builders)+1)
 	}

@@ -31,7 +31,8 @@ type Options struct {
 	// TextThreshold is how many files must be pending for a snapshot to be sealed at
 	// LevelText for a reader that waits; 0 means 200, negative never.
 	TextThreshold int
-	// Builders is the most segments built at once, 0 means 2.
+	// Builders is the most large segments built at once, 0 means 2, and of small ones the
+	// most of one codebase.
 	Builders int
 	// OnSealed is told of every seal after it is durable. It must not block.
 	OnSealed func(store.Snapshot)
@@ -48,7 +49,8 @@ type Sealer struct {
 	mu     sync.Mutex // guards tracks
 	tracks map[store.CodebaseID]*track
 
-	wantMu sync.Mutex // guards wanted
+	large  chan struct{} // holds those who build a large segment
+	wantMu sync.Mutex    // guards wanted
 	wanted map[store.CodebaseID]bool
 }
 
@@ -71,7 +73,7 @@ func New(s store.Store, opts Options) *Sealer {
 	}
 	return &Sealer{
 		store: s, opts: opts, fingerprint: opts.Recipe.Fingerprint(),
-		tracks: map[store.CodebaseID]*track{}, wanted: map[store.CodebaseID]bool{},
+		tracks: map[store.CodebaseID]*track{}, wanted: map[store.CodebaseID]bool{}, large: make(chan struct{}, opts.Builders),
 	}
 }
 
