@@ -26,18 +26,19 @@ import (
 	"github.com/freshet/freshet/pipeline/embedding"
 )
 
-// The stub embedding service of this measurement.
+// The embedding service of this measurement, which takes its time and knows nothing.
 const (
-	stubModel     = "bench"
-	stubDimension = 256
-	stubTakes     = 50 * time.Millisecond
+	serviceModel     = "bench"
+	serviceDimension = 256
+	serviceTakes     = 50 * time.Millisecond
 	// lookEvery is the time between looks at what is left, which take the cores' time too.
 	lookEvery = 250 * time.Millisecond
 )
 
 // measureWorkers measures what 1, 2 and 4 worker processes, of one core each as long as there
-// are so many, cut and embed of a tree in a cluster, embedding by a service on loopback that takes 50 ms a request whatever it is
-// asked; and the time from an edit to the answer that has it.
+// are so many, cut and embed of a tree in a cluster, embedding by a service on loopback that
+// takes 50 ms a request whatever it is asked; and the time from an edit to the answer that
+// has it.
 func measureWorkers(ctx context.Context, s settings) (err error) {
 	work, err := os.MkdirTemp("", "freshet-bench-")
 	if err != nil {
@@ -79,7 +80,7 @@ type yard struct {
 	shared  cluster.Settings
 	stop    func() error
 	service *httptest.Server
-	stub    *stub
+	slow    *slowService
 	session *host.Session
 	workers []*exec.Cmd
 }
@@ -89,12 +90,12 @@ func (s settings) openYard(ctx context.Context, dir string) (*yard, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := &yard{settings: s, stub: &stub{open: make(chan struct{})}}
+	y := &yard{settings: s, slow: &slowService{open: make(chan struct{})}}
 	if y.shared, y.stop, err = openCluster(dir); err != nil {
 		return nil, err
 	}
-	y.service = httptest.NewServer(y.stub)
-	choice := provider.Embedder{Name: provider.OpenAI, URL: y.service.URL, Model: stubModel, Dimension: stubDimension}
+	y.service = httptest.NewServer(y.slow)
+	choice := provider.Embedder{Name: provider.OpenAI, URL: y.service.URL, Model: serviceModel, Dimension: serviceDimension}
 	y.session, err = host.Connect(ctx, host.Options{
 		Home: filepath.Join(dir, "home"), Version: "bench", ChunkCommand: []string{self, childVerb}, Cluster: y.shared, Roles: []pipeline.Role{},
 		Provider: func(ctx context.Context, home string) (embedding.Querier, error) {
@@ -122,7 +123,7 @@ func (y *yard) work(ctx context.Context, n int, roles string) error {
 	for range n {
 		cmd := exec.CommandContext(ctx, y.program, "worker", "--role", roles)
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "FRESHET_NATS_URL="+y.shared.NATS, "FRESHET_DATABASE_URL="+y.shared.Database, "FRESHET_TENANT="+y.shared.Tenant,
-			"FRESHET_EMBEDDER=openai", "FRESHET_EMBEDDER_URL="+y.service.URL, "FRESHET_EMBEDDER_MODEL="+stubModel, "FRESHET_EMBEDDER_DIMENSION="+strconv.Itoa(stubDimension),
+			"FRESHET_EMBEDDER=openai", "FRESHET_EMBEDDER_URL="+y.service.URL, "FRESHET_EMBEDDER_MODEL="+serviceModel, "FRESHET_EMBEDDER_DIMENSION="+strconv.Itoa(serviceDimension),
 			"FRESHET_EMBEDDER_CONCURRENCY="+strconv.Itoa(y.calls))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -173,11 +174,11 @@ func (y *yard) throughput(ctx context.Context, n int) (cut, embedded float64, er
 		return 0, 0, err
 	}
 	started = time.Now()
-	close(y.stub.open)
+	close(y.slow.open)
 	if _, err := y.settled(ctx, func(l tool.Lag) bool { return l.Embed == 0 }); err != nil {
 		return 0, 0, err
 	}
-	texts, last := y.stub.counts()
+	texts, last := y.slow.counts()
 	if err := y.work(ctx, 1, "apply"); err != nil {
 		return 0, 0, err
 	}
@@ -229,8 +230,8 @@ func (y *yard) edits(ctx context.Context) error {
 	return nil
 }
 
-// stub is an embedding service in the format of OpenAI. It answers from when it is opened.
-type stub struct {
+// slowService is an embedding service in the format of OpenAI. It answers from when it is opened.
+type slowService struct {
 	open chan struct{}
 
 	mu    sync.Mutex // guards what follows
@@ -238,13 +239,13 @@ type stub struct {
 	last  time.Time
 }
 
-func (s *stub) counts() (texts int, last time.Time) {
+func (s *slowService) counts() (texts int, last time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.texts, s.last
 }
 
-func (s *stub) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (s *slowService) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var in struct {
 		Input []string `json:"input"`
@@ -258,7 +259,7 @@ func (s *stub) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	answered := time.NewTimer(stubTakes)
+	answered := time.NewTimer(serviceTakes)
 	defer answered.Stop()
 	type row struct {
 		Index     int       `json:"index"`
@@ -268,7 +269,7 @@ func (s *stub) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		Data []row `json:"data"`
 	}{Data: make([]row, len(in.Input))}
 	for i, text := range in.Input {
-		v := make([]float32, stubDimension)
+		v := make([]float32, serviceDimension)
 		for at := range len(text) {
 			v[text[at]]++
 		}

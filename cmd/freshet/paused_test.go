@@ -29,7 +29,7 @@ func TestPausedWorkers(t *testing.T) {
 	paused := f.workers[:2]
 	for round := 1; round <= 2; round++ {
 		write(round)
-		time.Sleep(time.Duration(round) * 200 * time.Millisecond) // they are amid it
+		f.wait(time.Duration(round) * 200 * time.Millisecond) // they are amid it
 		for _, w := range paused {
 			w.signal(t, syscall.SIGSTOP)
 		}
@@ -39,7 +39,7 @@ func TestPausedWorkers(t *testing.T) {
 		for _, w := range paused {
 			w.signal(t, syscall.SIGCONT)
 		}
-		time.Sleep(2 * time.Second) // what they had in hand is done, too late
+		f.wait(2 * time.Second) // what they had in hand is done, too late
 		f.settle(fmt.Sprintf("round %d, awake", round))
 		for _, w := range f.workers {
 			if w.ended() {

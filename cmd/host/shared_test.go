@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ func (lent) Close() error { return nil }
 type site struct {
 	nats  *clustertest.Cluster
 	store *memstore.Store
+	log   *slog.Logger // of hosts that join; nil discards
 }
 
 func newSite(t *testing.T) *site {
@@ -47,7 +49,7 @@ func (s *site) joinThrough(t *testing.T, place string, watch bool, roles []pipel
 	session, err := Connect(t.Context(), Options{
 		Home: t.TempDir(), Version: "test", ChunkCommand: []string{self, asChild}, Watch: watch, Roles: roles,
 		Cluster:   cluster.Settings{NATS: s.nats.URL(), Database: "lent", Place: place},
-		OpenStore: func(context.Context) (store.Store, error) { return through, nil },
+		OpenStore: func(context.Context) (store.Store, error) { return through, nil }, Log: s.log,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@ package host
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,6 +84,35 @@ func (s severed) Open(ctx context.Context, o store.Opening) (store.Snapshot, err
 	return through(s, func() (store.Snapshot, error) { return s.Store.Open(ctx, o) })
 }
 
+// leaseEnds is a log that hears of the end of a synchronizer's lease.
+type leaseEnds chan string
+
+func (leaseEnds) Enabled(context.Context, slog.Level) bool { return true }
+func (l leaseEnds) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l leaseEnds) WithGroup(string) slog.Handler          { return l }
+func (l leaseEnds) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "lease" && strings.HasPrefix(a.Value.String(), "sync/") && r.Level >= slog.LevelWarn {
+			select {
+			case l <- r.Message:
+			default: // it was heard of
+			}
+		}
+		return true
+	})
+	return nil
+}
+
+// wait waits until the lease has ended, whether its holder lingers or not.
+func (l leaseEnds) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-l:
+	case <-time.After(time.Minute):
+		t.Fatal("no lease ended")
+	}
+}
+
 // TestProvenWithoutTheStore: while the store is away from everybody, longer than a lease
 // lasts, an unchanged tree is proven, and a changed one is not.
 func TestProvenWithoutTheStore(t *testing.T) {
@@ -89,7 +120,10 @@ func TestProvenWithoutTheStore(t *testing.T) {
 	s := newSite(t)
 	root := tree(t)
 	var cut atomic.Bool
+	ends := make(leaseEnds, 1)
+	s.log = slog.New(ends)
 	seeing := s.joinThrough(t, "one", true, nil, severed{s.store, &cut})
+	s.log = nil
 	must(t, seeing, "index", map[string]any{"path": root, "wait": true})
 	blind := s.joinThrough(t, "two", false, nothing(), severed{s.store, &cut})
 	id := string(must(t, seeing, "status", map[string]any{"codebase": root}).Codebase.ID)
@@ -110,7 +144,7 @@ func TestProvenWithoutTheStore(t *testing.T) {
 		}
 	}
 	cut.Store(true)
-	time.Sleep(8 * time.Second) // a lease lasts five
+	ends.wait(t)
 	for name, on := range hosts {
 		if e := find(on, "Name7", "strict"); e.Error != nil || e.Freshness.State != "current" || len(e.Results) == 0 {
 			t.Errorf("%s, an unchanged tree: %v, %+v, %d hits", name, e.Error, e.Freshness, len(e.Results))

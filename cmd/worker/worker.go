@@ -67,8 +67,8 @@ type worker struct {
 }
 
 // Run works until ctx ends, finishes what it has in hand as far as Options.Drain lasts, and
-// returns nil then. It calls ready with the address of its
-// health, "" when it has none, once it takes work.
+// returns nil then. It calls ready with the address of its health, "" when it has none, once
+// it takes work.
 func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -23,15 +23,7 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 	for name, mode := range map[string]int32{"the answer": loseAnswers, "the commit": loseCommits} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, through := newProxy(t, database(t))
-			s, err := Open(t.Context(), through, Options{Tenant: rand.Text(), Role: "freshet_test_app", MaxConns: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = s.Close() }()
-			if _, err := s.Register(t.Context(), store.Codebase{ID: "a", Root: "/"}); err != nil {
-				t.Fatal(err)
-			}
+			p, s := openThrough(t)
 			p.mode.Store(mode)
 			for try := 1; try <= 4; try++ {
 				p.lose.Store(1)
@@ -63,20 +55,27 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestCommitOfUnknownOutcome keeps what became of a commit secret as well: the write fails,
-// and is not made again.
-func TestCommitOfUnknownOutcome(t *testing.T) {
-	t.Parallel()
+// openThrough opens a store behind a proxy, with a codebase a.
+func openThrough(t *testing.T) (*proxy, *Store) {
+	t.Helper()
 	p, through := newProxy(t, database(t))
 	s, err := Open(t.Context(), through, Options{Tenant: rand.Text(), Role: "freshet_test_app", MaxConns: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
-	s.resolving = 300 * time.Millisecond
+	t.Cleanup(func() { _ = s.Close() })
 	if _, err := s.Register(t.Context(), store.Codebase{ID: "a", Root: "/"}); err != nil {
 		t.Fatal(err)
 	}
+	return p, s
+}
+
+// TestCommitOfUnknownOutcome keeps what became of a commit secret as well: the write fails,
+// and is not made again.
+func TestCommitOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	p, s := openThrough(t)
+	s.resolving = 300 * time.Millisecond
 	p.mode.Store(loseAnswers)
 	p.secret.Store(true)
 	f := store.Failure{Codebase: "a", Path: "p", Stage: store.StageChunk}

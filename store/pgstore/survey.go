@@ -93,7 +93,7 @@ func Look(ctx context.Context, url string, opts Options) (found Survey, err erro
 	return found, nil
 }
 
-// lookAtOutbox reads as whoever owns the tables, or as the role if that may read them.
+// lookAtOutbox counts what waits, if the user of the URL may read it.
 func (f *Survey) lookAtOutbox(ctx context.Context, db *sql.DB, opts Options) error {
 	return ignoreLacking(inTransaction(ctx, db, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "SELECT set_config('freshet.tenant', $1, true)", opts.Tenant); err != nil {

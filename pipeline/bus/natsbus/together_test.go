@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/pipeline/bus/natsserver/clustertest"
 )
@@ -21,12 +22,8 @@ func TestManyOpenAtOnce(t *testing.T) {
 			for round := range 5 {
 				o := natsbus.Options{URL: nodes.URL(), Tenant: fmt.Sprintf("t%d", round)}
 				all := openTogether(t, o, 8)
-				logs := map[string]bool{}
-				for i, b := range all {
-					publishBatch(t, b, "c", i, 1, 10)
-					state, err := b.State(t.Context())
-					must(t, err)
-					logs[state.Incarnation] = true
+				for i, state := range publishFromEach(t, all) {
+					b := all[i]
 					if state.Messages != uint64(i+1) || state.Gap {
 						t.Errorf("round %d, process %d: %+v", round, i, state)
 					}
@@ -36,9 +33,6 @@ func TestManyOpenAtOnce(t *testing.T) {
 						t.Errorf("round %d, process %d: %+v", round, i, marks)
 					}
 					must(t, b.Close())
-				}
-				if len(logs) != 1 {
-					t.Errorf("round %d: %d logs", round, len(logs))
 				}
 			}
 		})
@@ -64,13 +58,31 @@ func openTogether(t *testing.T, o natsbus.Options, times int) []*natsbus.Bus {
 	return all
 }
 
+// publishFromEach has each publish a message to what has to be one log, and returns how the
+// log was after each.
+func publishFromEach(t *testing.T, all []*natsbus.Bus) (states []bus.State) {
+	t.Helper()
+	logs := map[string]bool{}
+	for i, b := range all {
+		publishBatch(t, b, "c", i, 1, 10)
+		state, err := b.State(t.Context())
+		must(t, err)
+		logs[state.Incarnation] = true
+		states = append(states, state)
+	}
+	if len(logs) != 1 {
+		t.Errorf("%d logs", len(logs))
+	}
+	return states
+}
+
 // TestManyResetAtOnce makes a log anew from many processes at once: each goes on with the
 // one that is there in the end.
 func TestManyResetAtOnce(t *testing.T) {
 	t.Parallel()
 	nodes := clustertest.Start(t, 1)
 	all := openTogether(t, natsbus.Options{URL: nodes.URL()}, 4)
-	for round := range 5 {
+	for range 5 {
 		errs := make([]error, len(all))
 		var group sync.WaitGroup
 		for i, b := range all {
@@ -78,16 +90,7 @@ func TestManyResetAtOnce(t *testing.T) {
 		}
 		group.Wait()
 		must(t, errors.Join(errs...))
-		logs := map[string]bool{}
-		for i, b := range all {
-			publishBatch(t, b, "c", i, 1, 10)
-			state, err := b.State(t.Context())
-			must(t, err)
-			logs[state.Incarnation] = true
-		}
-		if len(logs) != 1 {
-			t.Errorf("round %d: %d logs", round, len(logs))
-		}
+		publishFromEach(t, all)
 	}
 	for _, b := range all {
 		must(t, b.Close())
