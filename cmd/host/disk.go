@@ -5,26 +5,18 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"syscall"
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
 	"github.com/freshet/freshet/sync/scan"
 )
 
-// disk reads files of registered roots. Paths are resolved below the root by os.Root, no
-// symlink is followed in the last element, and nothing but a regular file is opened.
+// disk reads files of registered roots: the bytes come from the descriptors that package
+// scan judged, and what is a secret by name is refused before anything else is asked.
 type disk struct{ *Host }
-
-// maxLive bounds a file that is read live; the index holds none that is larger.
-const maxLive = 1 << 20
-
-var errNotRegular = errors.New("not a regular file")
 
 // Compare says whether the file at path has the content now.
 func (d disk) Compare(ctx context.Context, c store.Codebase, path string, content merkle.Hash) (tool.DiskState, error) {
@@ -35,52 +27,60 @@ func (d disk) Compare(ctx context.Context, c store.Codebase, path string, conten
 		}
 		return answer.State, err
 	}
-	data, err := readLive(c.Root, path)
+	var now merkle.Hash
+	err := d.scanned(ctx, c, func(s *scan.Scanner) (err error) {
+		now, err = s.Digest(path)
+		return err
+	})
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, scan.ErrMissing):
 		return tool.DiskGone, nil
-	case errors.Is(err, errNotRegular), errors.Is(err, fs.ErrPermission), errors.Is(err, errTooLarge):
-		return tool.DiskChanged, nil
 	case err != nil:
 		return tool.DiskChanged, fmt.Errorf("compare %s: %w", merkle.QuotePath(path), err)
-	}
-	if merkle.Hash(sha256.Sum256(data)) != content {
+	case now.IsZero() || now != content:
 		return tool.DiskChanged, nil
 	}
 	return tool.DiskSame, nil
 }
 
-// Live reads a file now.
+// Live reads a file now. One that is not shown has the reason and no bytes.
 func (d disk) Live(ctx context.Context, c store.Codebase, path string) (tool.LiveFile, error) {
+	if secret.Named(path) { // here as well: who is asked may be of an older version
+		return tool.LiveFile{LeftOut: store.LeftOutSecret}, nil
+	}
 	if !d.here(c) {
 		return d.remoteLive(ctx, c, path)
 	}
-	explanation, err := scan.New(c.Root, scan.Options{Log: d.opts.Log}).Explain(path)
+	var explanation scan.Explanation
+	var data []byte
+	err := d.scanned(ctx, c, func(s *scan.Scanner) (err error) {
+		explanation, data, err = s.Read(path)
+		return err
+	})
 	if err != nil {
 		return tool.LiveFile{}, explainError(path, err)
 	}
-	file := tool.LiveFile{LeftOut: explanation.LeftOut}
-	switch explanation.LeftOut {
-	case store.LeftOutSecret, store.LeftOutSymlink, store.LeftOutSpecial, store.LeftOutTooLarge:
-		return file, nil
+	file := tool.LiveFile{LeftOut: explanation.LeftOut, Language: explanation.Language}
+	if data != nil {
+		file.Data, file.Hash = data, sha256.Sum256(data)
 	}
-	data, err := readLive(c.Root, path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return file, tool.Errorf(tool.CodePathNotFound, "there is no file %s", merkle.QuotePath(path))
-	case errors.Is(err, errNotRegular):
-		return file, tool.Errorf(tool.CodePathNotFound, "%s is not a regular file", merkle.QuotePath(path))
-	case errors.Is(err, fs.ErrPermission):
-		return file, tool.Errorf(tool.CodePermissionDenied, "%s cannot be read", merkle.QuotePath(path))
-	case errors.Is(err, errTooLarge):
-		file.LeftOut = store.LeftOutTooLarge
-		return file, nil
-	case err != nil:
-		return file, fmt.Errorf("read %s: %w", merkle.QuotePath(path), err)
-	}
-	file.Data, file.Hash = data, sha256.Sum256(data)
-	file.Language, _ = scan.Classify(path, data)
 	return file, nil
+}
+
+// scanned calls look with a scanner of the directory that is registered. When another one
+// stands at the root, it asks the store once whether that was taken for the codebase's.
+func (d disk) scanned(ctx context.Context, c store.Codebase, look func(*scan.Scanner) error) error {
+	for again := false; ; again = true {
+		err := look(scan.New(c.Root, scan.Options{Identity: c.Identity, Log: d.opts.Log}))
+		if again || !errors.Is(err, scan.ErrRootReplaced) {
+			return err
+		}
+		known, lookup := d.reads.Codebase(ctx, c.ID)
+		if lookup != nil || known.Identity == c.Identity {
+			return err
+		}
+		c = known
+	}
 }
 
 // remoteLive has a file read by who sees it.
@@ -95,37 +95,4 @@ func (d disk) remoteLive(ctx context.Context, c store.Codebase, path string) (to
 		return tool.LiveFile{}, fmt.Errorf("read %s on %s: no file in the answer", merkle.QuotePath(path), c.Place)
 	}
 	return *answer.File, nil
-}
-
-var errTooLarge = errors.New("file is too large")
-
-func readLive(root, path string) (data []byte, err error) {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	info, err := dir.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	file, err := dir.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if info, err = file.Stat(); err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	data, err = io.ReadAll(io.LimitReader(file, maxLive+1))
-	if err == nil && len(data) > maxLive {
-		return nil, errTooLarge
-	}
-	return data, err
 }

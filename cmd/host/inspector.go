@@ -229,6 +229,10 @@ func explainError(path string, err error) error {
 		return tool.Errorf(tool.CodePermissionDenied, "%w", err)
 	case errors.Is(err, scan.ErrMissing):
 		return tool.Errorf(tool.CodePathNotFound, "%w", err)
+	case errors.Is(err, scan.ErrRootVanished):
+		return tool.Errorf(tool.CodePathNotFound, "%w", err)
+	case errors.Is(err, scan.ErrRootReplaced), errors.Is(err, scan.ErrMoved):
+		return tool.Errorf(tool.CodePathNotFound, "%w; sync the codebase and read again", err)
 	case errors.Is(err, fs.ErrPermission):
 		return tool.Errorf(tool.CodePermissionDenied, "%s lies in a directory that this user may not read: %w", merkle.QuotePath(path), err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -258,7 +259,12 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 	}
 	bodies := bodies{contents: c.Contents, held: map[merkle.Hash][]byte{}, outlines: outlines}
 	hits, looked := []Hit{}, []int{} // looked counts the hits of the result up to and with each
+	withheld := 0
 	for i, found := range a.result.Hits {
+		if secret.Named(found.Path) { // the snapshot is of rules that did not know the name
+			withheld++
+			continue
+		}
 		if a.states[i] == DiskGone && a.options.Mode != ModeEventual {
 			continue
 		}
@@ -281,8 +287,11 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 		c.warn("code_missing", "the code of "+plural(bodies.bare, "hit")+" is left out: the store cannot be reached; the lines are those of the files as they were indexed")
 	}
 	dropped := len(a.result.Hits) - len(hits)
-	if dropped > 0 {
-		c.warn("hits_dropped", plural(dropped, "hit")+" left out: the file is gone since the check")
+	if gone := dropped - withheld; gone > 0 {
+		c.warn("hits_dropped", plural(gone, "hit")+" left out: the file is gone since the check")
+	}
+	if withheld > 0 {
+		c.warn("secrets_withheld", plural(withheld, "hit")+" left out: the names are those of secrets, and the snapshot was made by a version that did not know them")
 	}
 	c.page = &page{items: len(hits), keep: func(n int) {
 		c.env.Results = hits[:n]

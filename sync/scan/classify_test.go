@@ -71,20 +71,6 @@ func TestClassifierRemembersNothingWrong(t *testing.T) {
 	}
 }
 
-func TestIsSecret(t *testing.T) {
-	t.Parallel()
-	for path, want := range map[string]bool{
-		".env": true, "a/.env": true, ".env.production": true, ".ENV": true, ".env.example": false, ".env.sample": false, ".env.template": false,
-		"env.go": false, ".envrc": false, "a.pem": true, "a.key": true, "key.go": false, "keys": false, "id_rsa": true, "id_rsa.pub": false,
-		"home/.ssh/config": true, ".aws/credentials": true, "credentials.go": false, ".npmrc": true, "x.tfvars": true, "terraform.tfstate": true,
-		"client_secret_1.json": true, "secrets.yaml": true, "secrets.go": false, ".docker/config.json": true, "config.json": false,
-	} {
-		if got := IsSecret(path); got != want {
-			t.Errorf("IsSecret(%q) is %v", path, got)
-		}
-	}
-}
-
 func FuzzClassify(f *testing.F) {
 	f.Add("a.h", "class A {")
 	f.Add("vendor/\xff/x", "#!")
@@ -94,6 +80,6 @@ func FuzzClassify(f *testing.F) {
 		if l, f := Classify(path, []byte(text)); l != language || f != flags {
 			t.Fatal("not deterministic")
 		}
-		_, _ = isMinified(path, []byte(text)), IsSecret(path)
+		_ = isMinified(path, []byte(text))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -112,12 +113,7 @@ func anyKey(m map[string]*scope, is func(string) bool) bool {
 }
 
 // interfere lets a test fail an operation or change the disk right before it.
-func (k *worker) interfere(op, path string) error {
-	if k.scanner.fault == nil {
-		return nil
-	}
-	return k.scanner.fault(op, path)
-}
+func (k *worker) interfere(op, path string) error { return k.scanner.interfere(op, path) }
 
 // exhausted reports an error that speaks of this process and not of the file.
 func exhausted(err error) bool {
@@ -270,14 +266,14 @@ func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 	}
 	entry := store.StatEntry{Path: path, Stat: store.Stat{Mode: d.mode}}
 	switch {
+	case secret.Named(path): // before all else: no rule of the tree takes it back
+		entry.LeftOut = store.LeftOutSecret
 	case rules.Match(path, false).Ignored:
 		entry.LeftOut = store.LeftOutIgnored
 	case d.mode == unix.S_IFLNK:
 		entry.LeftOut = store.LeftOutSymlink
 	case d.mode != unix.S_IFREG:
 		entry.LeftOut = store.LeftOutSpecial
-	case IsSecret(path):
-		entry.LeftOut = store.LeftOutSecret
 	}
 	if entry.LeftOut != "" && (!isRuleFile(d.name) || d.mode != unix.S_IFREG) {
 		v.next.files = append(v.next.files, entry)

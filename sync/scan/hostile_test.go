@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -118,7 +119,7 @@ func TestF9HostileNamesSurvive(t *testing.T) {
 				name[i] = byte(r.IntN(256))
 			}
 		}
-		if s := string(name); s != "." && s != ".." && !IsSecret(s) && s != ".git" {
+		if s := string(name); s != "." && s != ".." && !secret.Named(s) && s != ".git" {
 			names[s] = true
 		}
 	}

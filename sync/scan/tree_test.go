@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/ignore"
 	"github.com/freshet/freshet/sync/merkle"
 )
@@ -199,7 +200,7 @@ func (w *tree) naive() map[string]string {
 			}
 			return nil
 		}
-		if d.Name() == ".git" || !d.Type().IsRegular() || IsSecret(path) || ignore.Resolve(exclude, read, path, false).Ignored {
+		if d.Name() == ".git" || !d.Type().IsRegular() || secret.Named(path) || ignore.Resolve(exclude, read, path, false).Ignored {
 			return nil
 		}
 		data, err := os.ReadFile(full)
