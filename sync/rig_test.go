@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute
 
 // rig is a synchronizer over a real tree and a store in memory, that runs until the test
 // ends. Nothing seals what it opens.

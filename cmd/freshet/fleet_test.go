@@ -164,7 +164,7 @@ func (m member) must(args ...string) *tool.Envelope {
 }
 
 // callWait bounds a call, however the fleet is.
-const callWait = 90 * time.Second
+const callWait = 5 * time.Minute
 
 // print calls a verb and returns what it prints, whatever it says.
 func (m member) print(args ...string) (string, error) {

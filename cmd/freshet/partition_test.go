@@ -191,7 +191,7 @@ func (p *partitioned) mustBeReady(what string, want bool) {
 		status = http.StatusOK
 	}
 	var said string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); p.wait(200 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); p.wait(200 * time.Millisecond) {
 		response, err := client.Get("http://" + p.health + "/readyz")
 		if err != nil {
 			p.t.Errorf("%s: %v", what, err)

@@ -30,7 +30,7 @@ type process struct {
 // is started for that: like a container it ends when what it needs is not there yet. Where
 // all of that was there, see servedAtOnce.
 const (
-	readyWait = 90 * time.Second
+	readyWait = 5 * time.Minute
 	restarts  = 10
 )
 

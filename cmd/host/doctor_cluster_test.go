@@ -81,7 +81,7 @@ func TestDiagnoseCluster(t *testing.T) {
 	check(t, parts.Close())
 	findings := diagnose(opts)
 	// Replicas of a new stream may be behind for a moment.
-	for deadline := time.Now().Add(30 * time.Second); graded(findings, "stream", tool.GradePoor) != "" && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Minute); graded(findings, "stream", tool.GradePoor) != "" && time.Now().Before(deadline); {
 		findings = diagnose(opts)
 	}
 	wholesome("in use", findings)

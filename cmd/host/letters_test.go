@@ -45,7 +45,7 @@ func TestDeadLetters(t *testing.T) {
 // waitLetter waits until there is one dead letter, after another, and returns it.
 func waitLetter(t *testing.T, s *Session, after uint64) tool.DeadLetter {
 	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(5 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

@@ -10,7 +10,7 @@ import (
 // awaitReady asks until a session is ready, for want "", or says why it is not.
 func awaitReady(t *testing.T, what string, s *Session, want string) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for {
 		err := s.Ready(t.Context())
 		if want == "" && err == nil || want != "" && err != nil && strings.Contains(err.Error(), want) {

@@ -46,7 +46,7 @@ func (s *site) awaitLine(url, pattern string) {
 	want := regexp.MustCompile("(?m)^" + pattern + "$")
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(5 * time.Minute)
 	defer deadline.Stop()
 	for {
 		page := s.get(url)
@@ -155,7 +155,7 @@ func (s *site) sameGauges(doc, one, other string) {
 		return lines
 	}
 	var diff string
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		first, second := gauges(s.get(one)), gauges(s.get(other))
 		if diff = cmp.Diff(first, second); diff == "" && len(first) > 0 {
 			return

@@ -2,8 +2,11 @@ package chunk
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/freshet/freshet/store"
 )
@@ -32,8 +35,8 @@ func TestScannersAreLinear(t *testing.T) {
 	}
 }
 
-// linear compares the time for a content with that for a quarter of it. On a busy machine
-// it looks again before it says no.
+// linear compares the CPU time for a content with that for a quarter of it, which does not
+// depend on what else runs. Caches do: it looks again before it says no.
 func linear(t *testing.T, c *cutter, language string, content []byte) bool {
 	t.Helper()
 	for range 3 {
@@ -45,12 +48,14 @@ func linear(t *testing.T, c *cutter, language string, content []byte) bool {
 	return false
 }
 
-// timeOf is how long it takes to cut a content.
+// timeOf is the CPU time of cutting a content, which one thread does.
 func timeOf(t *testing.T, c *cutter, language string, content []byte) time.Duration {
 	t.Helper()
-	start := time.Now()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := threadTime(t)
 	s, err := c.cut(t.Context(), language, content)
-	took := time.Since(start)
+	took := threadTime(t) - start
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,4 +63,14 @@ func timeOf(t *testing.T, c *cutter, language string, content []byte) time.Durat
 		t.Fatalf("%s: %q: %v", language, content[:min(20, len(content))], err)
 	}
 	return took
+}
+
+// threadTime is the CPU time that this thread has used.
+func threadTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

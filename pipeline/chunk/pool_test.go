@@ -224,7 +224,7 @@ func TestChildEndsWithItsInput(t *testing.T) {
 	}
 	select {
 	case <-c.exited:
-	case <-time.After(10 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Error("the child lives on after the end of its input")
 	}
 	if state := c.stop(); state != "exit status 0" {

@@ -137,6 +137,7 @@ func TestDeadline(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			answered := make(chan struct{})
 			s := serve(t, func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 				if c.before != "" {
 					reply(w, http.StatusOK, c.before)
@@ -144,10 +145,11 @@ func TestDeadline(t *testing.T) {
 						t.Error(err)
 					}
 				}
+				answered <- struct{}{}
 				<-r.Context().Done()
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
+			ctx, stop := overWhen(t.Context(), answered)
+			defer stop()
 			_, err := provider(t, rerank.Compatible, s.URL, "").Rerank(ctx, "q", []string{"a"})
 			if !errors.Is(err, context.DeadlineExceeded) || len(s.calls()) != 1 {
 				t.Errorf("error is %v after %d calls, want the deadline after one", err, len(s.calls()))

@@ -44,11 +44,46 @@ type bench struct {
 	takes  time.Duration
 	silent bool
 	header http.Header
+
+	arrived chan struct{} // receives when a silent server has a request
+}
+
+// deadlineOn is a context whose deadline comes when something happens.
+type deadlineOn struct {
+	context.Context
+	over chan struct{}
+}
+
+// overWhen returns a context whose deadline comes when a value is received, until it is
+// stopped.
+func overWhen(ctx context.Context, event <-chan struct{}) (_ context.Context, stop func()) {
+	d := deadlineOn{ctx, make(chan struct{})}
+	stopped, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-event:
+			close(d.over)
+		case <-stopped:
+		}
+	}()
+	return d, func() { close(stopped); <-ended }
+}
+
+func (d deadlineOn) Done() <-chan struct{} { return d.over }
+
+func (d deadlineOn) Err() error {
+	select {
+	case <-d.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 func newBench(t *testing.T, o rerank.ResolverOptions) *bench {
 	t.Helper()
-	b := &bench{clock: &clock{now: time.Unix(1e9, 0)}, status: http.StatusOK}
+	b := &bench{clock: &clock{now: time.Unix(1e9, 0)}, status: http.StatusOK, arrived: make(chan struct{})}
 	b.server = serve(t, func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 		b.mu.Lock()
 		status, silent := b.status, b.silent
@@ -58,6 +93,7 @@ func newBench(t *testing.T, o rerank.ResolverOptions) *bench {
 		b.clock.move(b.takes)
 		b.mu.Unlock()
 		if silent {
+			b.arrived <- struct{}{}
 			<-r.Context().Done()
 			return
 		}
@@ -78,14 +114,8 @@ func (b *bench) set(status int, takes time.Duration, silent bool) {
 func (b *bench) call(t *testing.T) (asked bool, err error) {
 	t.Helper()
 	before := len(b.server.calls())
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	b.mu.Lock()
-	if b.silent {
-		cancel()
-		ctx, cancel = context.WithTimeout(t.Context(), 30*time.Millisecond)
-	}
-	b.mu.Unlock()
-	defer cancel()
+	ctx, stop := overWhen(t.Context(), b.arrived)
+	defer stop()
 	_, err = b.Rerank(ctx, "q", []string{"a"})
 	return len(b.server.calls()) > before, err
 }

@@ -99,7 +99,7 @@ func TestWritesPassWhoWaitsForABuild(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(5 * time.Minute):
 				t.Error("it waits for the build")
 			}
 			end()

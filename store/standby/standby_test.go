@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/freshet/freshet/store"
@@ -105,13 +106,22 @@ func newReader(t *testing.T, o standby.Options) (*line, *standby.Reader) {
 	return l, r
 }
 
+// virtual runs a subtest in virtual time: what is bounded by milliseconds does not depend
+// on how busy the machine is.
+func virtual(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, f)
+	})
+}
+
 // TestAnswersWhileAway: what was read is answered in either kind of absence, what was not is
 // an error, and nobody waits twice.
 func TestAnswersWhileAway(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]int32{"refused": refused, "silent": silent} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		virtual(t, name, func(t *testing.T) {
 			l, r := newReader(t, standby.Options{Patience: 20 * time.Millisecond, ProbeEvery: time.Hour})
 			known, other := content([]byte("known")), content([]byte("other"))
 			must(t, l.PutContents(t.Context(), []store.Content{known, other}))
@@ -164,6 +174,10 @@ func TestAnswersWhileAway(t *testing.T) {
 // changed meanwhile is seen.
 func TestReturns(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, returns)
+}
+
+func returns(t *testing.T) {
 	l, r := newReader(t, standby.Options{ProbeEvery: time.Millisecond})
 	_, err := r.Codebases(t.Context())
 	must(t, err)
@@ -216,6 +230,10 @@ func TestGoneIsForgotten(t *testing.T) {
 // TestOnesOwnDeadline: a reader that gives up is not a store that is away.
 func TestOnesOwnDeadline(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, onesOwnDeadline)
+}
+
+func onesOwnDeadline(t *testing.T) {
 	l, r := newReader(t, standby.Options{Patience: time.Hour})
 	_, err := r.Codebases(t.Context())
 	must(t, err)

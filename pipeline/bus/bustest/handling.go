@@ -9,17 +9,18 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// longHandler holds a message for four times AckWait: heartbeats keep it.
+// longHandler holds a message for twice AckWait: heartbeats keep it. AckWait is long enough
+// for a heartbeat to be in time on a busy machine.
 func longHandler(t *testing.T, s suite) {
 	r := s.start(t)
 	c := worker("w", 2)
-	c.AckWait = 400 * time.Millisecond
+	c.AckWait = 4 * time.Second
 	var runs atomic.Int32
 	done := make(chan error, 8)
 	r.publish(message("a", 1))
 	r.consume(c, func(ctx context.Context, _ bus.Delivery) error {
 		runs.Add(1)
-		timer := time.NewTimer(4 * c.AckWait)
+		timer := time.NewTimer(2 * c.AckWait)
 		defer timer.Stop()
 		<-timer.C
 		done <- ctx.Err()
@@ -29,7 +30,7 @@ func longHandler(t *testing.T, s suite) {
 		t.Errorf("its context ended meanwhile: %v", err)
 	}
 	r.until("it to be acknowledged", func(s bus.State) bool { return s.Consumers["w"].AckFloor == 1 })
-	nothing(t, done, c.AckWait, "a second run")
+	nothing(t, done, c.AckWait/4, "a second run")
 	if runs.Load() != 1 {
 		t.Errorf("%d runs", runs.Load())
 	}

@@ -38,7 +38,7 @@ func guardedServer(t *testing.T, change func(*server.Options)) *server.Server {
 		srv.Shutdown()
 		srv.WaitForShutdown()
 	})
-	if !srv.ReadyForConnections(10 * time.Second) {
+	if !srv.ReadyForConnections(5 * time.Minute) {
 		t.Fatal("the server does not start")
 	}
 	return srv

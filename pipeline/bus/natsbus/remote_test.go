@@ -27,7 +27,7 @@ func remoteServer(t *testing.T) *server.Server {
 		srv.Shutdown()
 		srv.WaitForShutdown()
 	})
-	if !srv.ReadyForConnections(10 * time.Second) {
+	if !srv.ReadyForConnections(5 * time.Minute) {
 		t.Fatal("the server does not start")
 	}
 	return srv
@@ -176,7 +176,7 @@ func TestAckOfAnEarlierLogCountsForNothing(t *testing.T) {
 
 func receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()
-	timer := time.NewTimer(20 * time.Second)
+	timer := time.NewTimer(5 * time.Minute)
 	defer timer.Stop()
 	select {
 	case v := <-from:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -24,12 +25,15 @@ func (b *Bus) State(ctx context.Context) (bus.State, error) {
 	return b.state(ctx)
 }
 
-// state looks again while another process makes the log anew.
+// state looks again while another process makes the log anew, and while a cluster that this
+// process is connected to elects: what it asked a leader that is gone is never answered.
 func (b *Bus) state(ctx context.Context) (bus.State, error) {
+	deadline := time.Now().Add(electWait)
 	for tries := 1; ; tries++ {
 		s, err := b.stateNow(ctx)
 		reset := errors.Is(err, errReset) || errors.Is(err, jetstream.ErrStreamNotFound)
-		if !reset || tries == createTries || bus.Pause(ctx, bus.MinDelay) != nil {
+		elects := b.remote() && unready(err) && b.conn.IsConnected() && time.Now().Before(deadline)
+		if !reset && !elects || tries == createTries || bus.Pause(ctx, bus.MinDelay) != nil {
 			return s, err
 		}
 	}
