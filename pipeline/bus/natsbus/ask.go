@@ -51,8 +51,9 @@ func (b *Bus) Serve(ctx context.Context, id store.CodebaseID, answer Answer) err
 	for {
 		select {
 		case <-ctx.Done():
-			if err := sub.Unsubscribe(); err != nil {
-				b.opts.Log.Debug("end of serving", "codebase", id, "error", err)
+			// Flushed, so that whoever asks from now on hears at once that nobody serves.
+			if err := errors.Join(sub.Unsubscribe(), b.conn.FlushTimeout(answerWait)); err != nil {
+				b.opts.Log.Debug("serving ended without the server's word", "codebase", id, "error", err)
 			}
 			return ended(ctx)
 		case msg := <-requests:
