@@ -17,7 +17,7 @@ const module = "github.com/freshet/freshet/"
 
 // folders are the top-level folders, and there are no others.
 func folders() []string {
-	return []string{"cmd", "mcp", "migrations", "pipeline", "store", "sync", "testdata"}
+	return []string{"cmd", "docs", "mcp", "migrations", "pipeline", "store", "sync", "testdata"}
 }
 
 // chain says what each package of the project may import of the project: exact packages,
