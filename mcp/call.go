@@ -5,6 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -39,7 +43,7 @@ func (s *Server) answer(ctx context.Context, req *mcp.CallToolRequest) *tool.Env
 		return tool.Failed(busy)
 	}
 	defer release()
-	arguments, err := s.arguments(req.Params.Arguments)
+	arguments, err := s.arguments(req.Params.Arguments, func() []string { return clientRoots(ctx, req) })
 	if err != nil {
 		return tool.Failed(err)
 	}
@@ -59,11 +63,9 @@ func unreachable(err error) *tool.Error {
 	return tool.Errorf(tool.CodeStoreUnavailable, "%w", err).RetryAfter(1000)
 }
 
-// localMember is the argument by which a transport, and no client, says where it runs.
-const localMember = "cwd"
-
-// arguments are those of the client, with the working directory of a local one.
-func (s *Server) arguments(raw json.RawMessage) (json.RawMessage, error) {
+// arguments are those of the client, with what only a transport says: the working directory
+// of a local client, and below which directories it may register.
+func (s *Server) arguments(raw json.RawMessage, roots func() []string) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		raw = json.RawMessage("{}")
@@ -72,18 +74,56 @@ func (s *Server) arguments(raw json.RawMessage) (json.RawMessage, error) {
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return nil, tool.Invalid("arguments", "must be one JSON object")
 	}
-	if _, given := members[localMember]; given {
-		return nil, tool.Invalid(localMember, "unknown argument")
+	for given := range members {
+		for _, local := range tool.LocalMembers() {
+			if strings.EqualFold(given, local) { // as decoding JSON compares them
+				return nil, tool.Invalid(given, "unknown argument")
+			}
+		}
 	}
-	if s.opts.Dir == "" {
+	local := map[string]any{}
+	if s.opts.Dir != "" {
+		local["cwd"] = s.opts.Dir
+	}
+	if _, named := members["path"]; named { // only a call that names a directory asks for more
+		local["allow_roots"], local["client_roots"] = s.opts.AllowRoots, roots()
+	}
+	if len(local) == 0 {
 		return raw, nil
 	}
-	dir, err := json.Marshal(s.opts.Dir)
-	if err != nil {
-		return nil, err
+	for name, value := range local {
+		data, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		members[name] = data
 	}
-	members[localMember] = dir
 	return json.Marshal(members)
+}
+
+// rootsTimeout bounds how long a client may take to list its roots.
+const rootsTimeout = 5 * time.Second
+
+// clientRoots are the directories that the client says it works in, none when it has no
+// such list or cannot be asked, as over HTTP.
+func clientRoots(ctx context.Context, req *mcp.CallToolRequest) []string {
+	params := req.Session.InitializeParams()
+	if params == nil || params.Capabilities == nil || params.Capabilities.RootsV2 == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
+	defer cancel()
+	listed, err := req.Session.ListRoots(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	var roots []string
+	for _, root := range listed.Roots {
+		if at, err := url.Parse(root.URI); err == nil && at.Scheme == "file" && (at.Host == "" || at.Host == "localhost") && filepath.IsAbs(at.Path) {
+			roots = append(roots, at.Path)
+		}
+	}
+	return roots
 }
 
 // formatOf is the rendering that the arguments ask for, as far as they can be read.

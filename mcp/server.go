@@ -26,6 +26,9 @@ type Options struct {
 	// Dir is the working directory of a local client, absolute: a call that names no
 	// codebase is about the one there. It is empty for clients that share no file system.
 	Dir string
+	// AllowRoots are the directories below which agents may register others, beside the roots
+	// of the client and Dir.
+	AllowRoots []string
 	// Structured adds the envelope to each answer as structured content, with its schema.
 	Structured bool
 	// Telemetry takes one JSON line for each call; nil takes none. QueryText has the line

@@ -47,6 +47,9 @@ type Program struct {
 	Workers Workers
 	// Parent returns the id of the parent process; nil means that there is none to watch.
 	Parent func() int
+	// AllowRoots are directories below which agents may register others, beside those that
+	// mcp and up are given.
+	AllowRoots []string
 	// Token is what clients of up, and those who ask a worker for metrics, must present unless
 	// a file holds it.
 	Token string

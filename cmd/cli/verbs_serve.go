@@ -36,6 +36,8 @@ type Service struct {
 	Telemetry  io.Writer
 	QueryText  bool
 	Structured bool
+	// AllowRoots are the directories below which agents may register others.
+	AllowRoots []string
 	Version    string
 	// Idle leaves the work on a shared log to workers.
 	Idle bool
@@ -72,7 +74,8 @@ func (r *run) mcpVerb() *cobra.Command {
 		Short: "Serve the tools to one agent over standard input and output",
 		Long: "mcp speaks the Model Context Protocol on stdin and stdout; an agent starts it. Several may\n" +
 			"run at once: one is the host of the data directory, the rest attach to it. It ends with\n" +
-			"its parent. One line of telemetry for each call goes to stderr.",
+			"its parent. One line of telemetry for each call goes to stderr.\n\n" +
+			allowRootHelp,
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.json {
@@ -83,6 +86,9 @@ func (r *run) mcpVerb() *cobra.Command {
 				return err
 			}
 			base.QueryText, base.Structured = s.QueryText, s.Structured
+			if base.AllowRoots, err = r.allowRoots(s.AllowRoots); err != nil {
+				return err
+			}
 			ctx, stop := withParent(cmd.Context(), r.Parent, parentPause)
 			defer stop()
 			if err := r.Agents.Stdio(ctx, base); err != nil {
@@ -97,6 +103,7 @@ func (r *run) mcpVerb() *cobra.Command {
 
 func serviceFlags(cmd *cobra.Command, s *Service) {
 	cmd.Flags().BoolVar(&s.QueryText, "telemetry-query", false, "have the telemetry hold queries, not only their hashes")
+	cmd.Flags().StringArrayVar(&s.AllowRoots, "allow-root", nil, "directory below which agents may register others; may be repeated")
 	cmd.Flags().BoolVar(&s.Structured, "structured", false, "send structured content, with an output schema, beside the text")
 }
 
@@ -142,7 +149,8 @@ func (r *run) upVerb() *cobra.Command {
 		Short: "Run the long-lived host and serve the tools over HTTP",
 		Long: "up keeps the index of its data directory and serves agents over streamable HTTP at /mcp, a\n" +
 			"status page at /, metrics at /metrics and its health at /healthz and /readyz. It listens on\n" +
-			"loopback; for anything wider it needs a token, from FRESHET_TOKEN or --token-file.",
+			"loopback; for anything wider it needs a token, from FRESHET_TOKEN or --token-file.\n\n" +
+			allowRootHelp,
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			base, err := r.service()
@@ -150,6 +158,9 @@ func (r *run) upVerb() *cobra.Command {
 				return err
 			}
 			base.QueryText, base.Structured, base.Idle, base.Dir = s.QueryText, s.Structured, s.Idle, ""
+			if base.AllowRoots, err = r.allowRoots(append(s.AllowRoots, r.workingRoot()...)); err != nil {
+				return err
+			}
 			if h.Token, err = r.chooseToken(tokenFile); err != nil {
 				return err
 			}

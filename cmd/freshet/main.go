@@ -48,7 +48,7 @@ func run() int {
 			})
 		},
 		Agents:  agents{children: children, cluster: shared, services: chosen},
-		Workers: workers{cluster: shared, children: children, services: chosen}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"),
+		Workers: workers{cluster: shared, children: children, services: chosen}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"), AllowRoots: filepath.SplitList(os.Getenv("FRESHET_ALLOW_ROOT")),
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
 			return append(host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared, Provider: chosen.embed}, dir), chosen.examine()...)
 		},

@@ -33,8 +33,10 @@ func (d disk) Compare(ctx context.Context, c store.Codebase, path string, conten
 		return err
 	})
 	switch {
-	case errors.Is(err, scan.ErrMissing):
+	case errors.Is(err, scan.ErrMissing), errors.Is(err, scan.ErrRootVanished):
 		return tool.DiskGone, nil
+	case errors.Is(err, scan.ErrRootReplaced), errors.Is(err, scan.ErrRootUnreadable):
+		return tool.DiskChanged, nil // the verdict says what stands in the way
 	case err != nil:
 		return tool.DiskChanged, fmt.Errorf("compare %s: %w", merkle.QuotePath(path), err)
 	case now.IsZero() || now != content:

@@ -2,10 +2,7 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/freshet/freshet/mcp/tool"
@@ -24,14 +21,10 @@ const bytesPerChunk = 1200
 const planBatch = 500
 
 // Plan scans the tree and asks the store what of it was processed before.
-func (p planner) Plan(ctx context.Context, root string, kind tool.OperationKind) (tool.Plan, error) {
-	resolved, err := filepath.EvalSymlinks(root)
-	if errors.Is(err, os.ErrNotExist) {
-		return tool.Plan{}, tool.Errorf(tool.CodePathNotFound, "%s does not exist", merkle.QuotePath(root)).
-			Next(tool.NextStep{Tool: tool.ToolList, Arguments: map[string]any{"view": tool.ListAll}, Why: "shows the roots that are registered"})
-	}
+func (p planner) Plan(ctx context.Context, root string, kind tool.OperationKind, permit tool.Permit) (tool.Plan, error) {
+	resolved, err := p.admit(ctx, root, permit)
 	if err != nil {
-		return tool.Plan{}, fmt.Errorf("resolve root: %w", err)
+		return tool.Plan{}, err
 	}
 	codebase, err := p.at(ctx, resolved)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,23 +21,14 @@ type registry struct{ *Host }
 
 // Register adds the directory at an absolute path, or returns the codebase registered
 // there.
-func (r registry) Register(ctx context.Context, root string) (store.Codebase, error) {
-	resolved, err := filepath.EvalSymlinks(root)
+func (r registry) Register(ctx context.Context, root string, p tool.Permit) (store.Codebase, error) {
+	resolved, err := r.admit(ctx, root, p)
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return store.Codebase{}, tool.Errorf(tool.CodePathNotFound, "%s does not exist", merkle.QuotePath(root))
-		}
-		return store.Codebase{}, fmt.Errorf("resolve root: %w", err)
-	}
-	if resolved == string(filepath.Separator) {
-		return store.Codebase{}, tool.Invalid("path", "the root of the file system is not a codebase; name a project directory")
-	}
-	if within(resolved, r.opts.Home) {
-		return store.Codebase{}, tool.Invalid("path", "the directory is inside the data directory of freshet")
+		return store.Codebase{}, err
 	}
 	identity, err := scan.Identity(resolved)
 	if err != nil {
-		return store.Codebase{}, tool.Errorf(tool.CodePathNotFound, "%s cannot be indexed: %w; name a directory that may be read", merkle.QuotePath(root), err)
+		return store.Codebase{}, fmt.Errorf("register %s: %w", merkle.QuotePath(root), err)
 	}
 	codebases, err := r.store.Codebases(ctx)
 	if err != nil {
@@ -141,9 +131,4 @@ func freeName(codebases []store.Codebase, root string) string {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
 	return name
-}
-
-// within reports whether path is dir or below it.
-func within(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

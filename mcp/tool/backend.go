@@ -50,11 +50,20 @@ type Contents interface {
 // Registry adds and removes codebases.
 type Registry interface {
 	// Register adds the directory at an absolute path, or returns the codebase that is
-	// registered there. It indexes nothing.
-	Register(ctx context.Context, root string) (store.Codebase, error)
+	// registered there. It indexes nothing. What the permit does not cover is refused.
+	Register(ctx context.Context, root string, p Permit) (store.Codebase, error)
 	// Clear cancels what runs and removes the codebase with its index; the files on disk
 	// are not touched.
 	Clear(ctx context.Context, id store.CodebaseID) error
+}
+
+// Permit says which directories a caller may have registered, or looked at before they are.
+type Permit struct {
+	// Person is set for calls of the command line, which may name any directory.
+	Person bool
+	// Operator are the directories that the operator gave, Client those of the client: its
+	// roots and the directory that it was started in. An agent may name what lies below.
+	Operator, Client []string
 }
 
 // Mode says how fresh a read must be.
@@ -176,8 +185,8 @@ type Inspector interface {
 // Planner foretells.
 type Planner interface {
 	// Plan says what an operation of a kind would do on the directory at an absolute path,
-	// which need not be registered. It changes nothing.
-	Plan(ctx context.Context, root string, kind OperationKind) (Plan, error)
+	// which need not be registered, but covered by the permit. It changes nothing.
+	Plan(ctx context.Context, root string, kind OperationKind, p Permit) (Plan, error)
 }
 
 // Switcher changes which snapshots are served and kept. A store.Writer is one.

@@ -81,7 +81,7 @@ func TestFirstIndexIsWaitedForNoLonger(t *testing.T) {
 	t.Parallel()
 	w := tooltest.New()
 	w.Write(root, "a.go", "func A() {}\n")
-	if _, err := w.Register(t.Context(), root); err != nil {
+	if _, err := w.Register(t.Context(), root, tool.Permit{Person: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.Running = &tool.Operation{ID: "op-c1", Kind: tool.OperationIndex, Phase: tool.PhaseScanning}

@@ -147,7 +147,9 @@ func arguments(params json.RawMessage) map[string]any {
 	if err := json.Unmarshal(params, &given); err != nil {
 		return nil // the handler says what is wrong with them
 	}
-	delete(given, "cwd")
+	for _, member := range LocalMembers() {
+		delete(given, member)
+	}
 	return given
 }
 

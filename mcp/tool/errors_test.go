@@ -28,7 +28,7 @@ func provocations() []provocation {
 	read := func(target string) arguments { return arguments{"targets": []string{target}} }
 	unindexed := func(t *testing.T, w *tooltest.World) {
 		w.Write("/src/other", "a.go", "func A() {}\n")
-		if _, err := w.Register(t.Context(), "/src/other"); err != nil {
+		if _, err := w.Register(t.Context(), "/src/other", tool.Permit{Person: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -246,7 +246,7 @@ func TestSearchWhileIndexing(t *testing.T) {
 	t.Parallel()
 	w := tooltest.New()
 	w.Write(root, "a.go", "func A() {}\n")
-	if _, err := w.Register(t.Context(), root); err != nil {
+	if _, err := w.Register(t.Context(), root, tool.Permit{Person: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.Running = &tool.Operation{ID: "op", Kind: tool.OperationIndex, Phase: tool.PhaseChunking, Counts: tool.Counts{FilesTotal: 2, FilesChunked: 1}}

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
@@ -20,12 +21,21 @@ func (c *call) index(ctx context.Context, p ManageParams) error {
 	if !filepath.IsAbs(root) {
 		return Invalid("path", "must be absolute: "+merkle.QuotePath(root))
 	}
-	b, err := c.Registry.Register(ctx, filepath.Clean(root))
+	b, err := c.Registry.Register(ctx, filepath.Clean(root), c.permit(p.Scope))
 	if err != nil {
 		return err
 	}
 	c.about(b)
 	return c.operate(ctx, b, OperationIndex, p.Wait)
+}
+
+// permit is what the caller may name: a verb is called by a person, a tool by an agent.
+func (c *call) permit(s Scope) Permit {
+	client := s.ClientRoots
+	if s.CWD != "" {
+		client = append(slices.Clip(client), s.CWD)
+	}
+	return Permit{Person: c.tool == "", Operator: s.AllowRoots, Client: client}
 }
 
 func (c *call) sync(ctx context.Context, p ManageParams) error {

@@ -13,7 +13,7 @@ import (
 type ManageIndex struct {
 	Action string `json:"action" jsonschema:"create (register and index path), sync, reindex, repair, cancel or clear; create to repair return an operation at once"`
 	Where
-	Path    string `json:"path,omitempty" jsonschema:"create: the directory, absolute"`
+	Path    string `json:"path,omitempty" jsonschema:"create: the directory, absolute, below a root of the client or the operator"`
 	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"only say what would be done: files, chunks, cached and new embeddings"`
 	Confirm string `json:"confirm,omitempty" jsonschema:"clear: the token that the first call gave"`
 	Shape
@@ -88,7 +88,7 @@ func (c *call) foretell(ctx context.Context, p manageParams) error {
 	if !filepath.IsAbs(root) {
 		return Invalid("path", "must be absolute: "+merkle.QuotePath(root))
 	}
-	plan, err := c.Planner.Plan(ctx, filepath.Clean(root), kind)
+	plan, err := c.Planner.Plan(ctx, filepath.Clean(root), kind, c.permit(p.Scope))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,14 @@ package tool
 type Scope struct {
 	Codebase string `json:"codebase,omitempty" jsonschema:"id, name or a path inside the codebase; may be left out when there is only one"`
 	CWD      string `json:"cwd,omitempty" jsonschema:"working directory of the caller"`
+	// AllowRoots and ClientRoots are given by the server that an agent calls, and by no
+	// agent: the directories below which the operator, and the client, let it register.
+	AllowRoots  []string `json:"allow_roots,omitempty"`
+	ClientRoots []string `json:"client_roots,omitempty"`
 }
+
+// LocalMembers are the members of Scope that a transport, and no client, gives.
+func LocalMembers() []string { return []string{"cwd", "allow_roots", "client_roots"} }
 
 // Where names the codebase that a tool is called on. In the parameters of a verb Scope
 // stands in its place.

@@ -135,7 +135,7 @@ func (c *call) searchable(ctx context.Context, p SearchParams) (store.Codebase, 
 	var missing *Error
 	if errors.As(err, &missing) && missing.Code == CodeCodebaseNotFound &&
 		p.Create && p.Codebase == "" && p.CWD != "" {
-		if b, err = c.Registry.Register(ctx, p.CWD); err != nil {
+		if b, err = c.Registry.Register(ctx, p.CWD, c.permit(p.Scope)); err != nil {
 			return b, err
 		}
 		c.about(b)

@@ -32,7 +32,7 @@ func events() map[string]event {
 	}
 	list := []event{
 		{"registered", func(t *testing.T, w *tooltest.World) {
-			if _, err := w.Register(t.Context(), root); err != nil {
+			if _, err := w.Register(t.Context(), root, tool.Permit{Person: true}); err != nil {
 				t.Fatal(err)
 			}
 		}},

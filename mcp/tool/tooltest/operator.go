@@ -13,7 +13,7 @@ import (
 )
 
 // Register implements tool.Registry.
-func (w *World) Register(_ context.Context, root string) (store.Codebase, error) {
+func (w *World) Register(_ context.Context, root string, _ tool.Permit) (store.Codebase, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.disk[root] == nil {
@@ -108,7 +108,7 @@ func (w *World) Last(_ context.Context, id store.CodebaseID) (tool.Operation, er
 
 // Plan implements tool.Planner: every file of the disk, of which those with a content that
 // is held have an embedding.
-func (w *World) Plan(_ context.Context, root string, _ tool.OperationKind) (tool.Plan, error) {
+func (w *World) Plan(_ context.Context, root string, _ tool.OperationKind, _ tool.Permit) (tool.Plan, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	plan := tool.Plan{}
