@@ -166,6 +166,9 @@ type Writer interface {
 	Abandon(ctx context.Context, id CodebaseID, number uint64) error
 	// PutSyntax stores syntaxes. A key that exists keeps what it has.
 	PutSyntax(ctx context.Context, records []SyntaxRecord) error
+	// DropSyntax drops syntaxes, with the marks that say that they have all their vectors,
+	// so that their files are pending at StageChunk again. Vectors stay.
+	DropSyntax(ctx context.Context, keys []SyntaxKey) error
 	// PutVectors stores vectors, and marks those keys of done all of whose chunks now have
 	// one. A vector that exists stays as it is.
 	PutVectors(ctx context.Context, embedding string, vectors []VectorRecord, done []SyntaxKey) error
@@ -174,7 +177,9 @@ type Writer interface {
 	PutSegment(ctx context.Context, id CodebaseID, files, chunks int, data []byte) (SegmentID, error)
 	// Seal makes a snapshot readable at a level and current. A reader sees all of it or
 	// none. Sealing at a level already reached is a no-op. Sealing a number below the
-	// current one, or an abandoned one, returns ErrConflict.
+	// current one, or an abandoned one, returns ErrConflict. At LevelFull the same
+	// transaction confirms that Pending, under the recipe of the snapshot, is empty, and
+	// returns ErrIncomplete when it is not. It costs O(changes).
 	Seal(ctx context.Context, s Seal) error
 	// ReplaceSegments swaps segments of a sealed snapshot for one list that holds the
 	// same files, after a merge. It returns ErrConflict when the snapshot's list is not

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/storetest"
 	merklesync "github.com/freshet/freshet/sync"
 )
 
 // seal makes a snapshot current, as the pipeline would.
 func (r *rig) seal(s store.Snapshot) {
 	r.t.Helper()
+	r.must(storetest.Finish(r.t.Context(), r.store, s.Codebase, s.Number))
 	r.must(r.store.Seal(r.t.Context(), store.Seal{Codebase: s.Codebase, Number: s.Number, Level: store.LevelFull, At: time.Now()}))
 	s.Level = store.LevelFull
 	r.sync.Sealed(s)

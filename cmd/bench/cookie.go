@@ -158,11 +158,40 @@ func (f *followed) seal(ctx context.Context, db store.Store) error {
 	if err != nil {
 		return err
 	}
+	if err := cutEmpty(ctx, db, c); err != nil {
+		return err
+	}
 	if err := db.Seal(ctx, store.Seal{Codebase: c.ID, Number: c.Latest, Level: store.LevelFull, At: time.Now()}); err != nil {
 		return err
 	}
 	_, err = f.sync.Check(ctx)
 	return err
+}
+
+// cutEmpty gives every file of the newest snapshot a syntax without chunks, because only its
+// stat entries are measured.
+func cutEmpty(ctx context.Context, db store.Store, c store.Codebase) error {
+	n, err := db.Snapshot(ctx, c.ID, c.Latest)
+	if err != nil {
+		return err
+	}
+	recipe, err := db.Recipe(ctx, n.Fingerprint)
+	if err != nil {
+		return err
+	}
+	pending, err := db.Pending(ctx, c.ID, c.Latest, recipe)
+	if err != nil {
+		return err
+	}
+	records, keys := make([]store.SyntaxRecord, len(pending)), make([]store.SyntaxKey, len(pending))
+	for i, p := range pending {
+		keys[i] = store.SyntaxKey{Content: p.Content, Version: recipe.SyntaxVersion(p.Language)}
+		records[i] = store.SyntaxRecord{Key: keys[i], Syntax: store.Syntax{Cut: store.CutLines}}
+	}
+	if err := db.PutSyntax(ctx, records); err != nil {
+		return err
+	}
+	return db.PutVectors(ctx, recipe.Embedding.Key(), nil, keys)
 }
 
 // checksPerPair is how many checks stand against one git status: each takes microseconds.

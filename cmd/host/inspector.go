@@ -256,13 +256,13 @@ func (i inspector) processed(ctx context.Context, c store.Codebase, path string,
 	if err != nil {
 		return err
 	}
-	syntax, cut := syntaxes[key]
-	step("chunked", cut, fmt.Sprintf("%d chunks, %d definitions, cut by %s", len(syntax.Chunks), len(syntax.Definitions), syntax.Cut))
-	embedded, err := i.store.HasEmbedded(ctx, i.recipe.Embedding.Key(), []store.SyntaxKey{key})
+	standing, err := store.StandingOf(ctx, i.store, c.ID, entry, i.recipe)
 	if err != nil {
 		return err
 	}
-	step("embedded", embedded[key], i.recipe.Embedding.Provider+" "+i.recipe.Embedding.Model)
+	syntax := syntaxes[key]
+	step("chunked", standing.Lacks != store.StageChunk, fmt.Sprintf("%d chunks, %d definitions, cut by %s", len(syntax.Chunks), len(syntax.Definitions), syntax.Cut))
+	step("embedded", standing.Lacks == "", i.recipe.Embedding.Provider+" "+i.recipe.Embedding.Model)
 	failures, err := i.store.Failures(ctx, c.ID)
 	if err != nil {
 		return err
@@ -274,13 +274,39 @@ func (i inspector) processed(ctx context.Context, c store.Codebase, path string,
 	}
 	served, err := i.store.File(ctx, c.ID, c.Current, path)
 	sealed := err == nil && served.Content == entry.Content
-	step("sealed", sealed, fmt.Sprintf("snapshot %d is served", c.Current))
+	level, err := i.sealedLevel(ctx, c, sealed, standing)
+	if err != nil {
+		return err
+	}
+	step("sealed", sealed, level)
 	state, err := disk(i).Compare(ctx, c, path, entry.Content)
 	if err != nil {
 		return err
 	}
 	report.Searchable = sealed && state == tool.DiskSame
 	return nil
+}
+
+// sealedLevel tells at what level the served snapshot has a file, and what it lacks.
+func (i inspector) sealedLevel(ctx context.Context, c store.Codebase, sealed bool, standing store.Standing) (string, error) {
+	if c.Current == 0 {
+		return "no snapshot is served yet", nil
+	}
+	served, err := i.store.Snapshot(ctx, c.ID, c.Current)
+	if err != nil {
+		return "", err
+	}
+	detail := fmt.Sprintf("snapshot %d is served at level %s", served.Number, served.Level)
+	switch {
+	case !sealed || standing.Lacks == "":
+	case standing.Parked:
+		detail += fmt.Sprintf("; the file is parked at stage %s, and found by what it has", standing.Lacks)
+	case served.Level < store.LevelFull:
+		detail += fmt.Sprintf("; the file is found by its words until stage %s is done", standing.Lacks)
+	case served.Fingerprint == i.recipe.Fingerprint():
+		detail += fmt.Sprintf("; its rows were lost since: the index still answers from its segments, `freshet reindex %s` makes them again", c.ID)
+	}
+	return detail, nil
 }
 
 // mention is the summary of an event for one of the paths that it names.

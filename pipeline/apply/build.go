@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -23,12 +24,25 @@ const (
 
 func byPath(a, b store.FileEntry) int { return strings.Compare(a.Path, b.Path) }
 
-// build writes segments that hold the entries, which are sorted by path, and returns them
-// in order.
-func (s *Sealer) build(ctx context.Context, id store.CodebaseID, entries []store.FileEntry) ([]store.SegmentID, error) {
-	parts := split(entries, s.opts.Builders)
+// standard is what the files of a segment must have.
+type standard struct {
+	level store.Level
+	rule  *store.Rule
+}
+
+// standard returns what a snapshot of a codebase needs at a level.
+func (s *Sealer) standard(ctx context.Context, id store.CodebaseID, level store.Level) (standard, error) {
+	failures, err := s.store.Failures(ctx, id)
+	return standard{level, store.NewRule(s.opts.Recipe, failures)}, err
+}
+
+// build writes segments that hold the parts of the entries, each sorted by path, and returns
+// them in order. When files do not have what the standard asks for, it writes none and
+// returns a *tornError.
+func (s *Sealer) build(ctx context.Context, id store.CodebaseID, parts [][]store.FileEntry, want standard) ([]store.SegmentID, error) {
 	ids := make([]store.SegmentID, len(parts))
-	var writing sync.Mutex // one segment is written to the store at a time
+	var writing sync.Mutex // one segment is written to the store at a time; guards all
+	var all tornError
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.opts.Builders)
 	for i, part := range parts {
@@ -38,18 +52,25 @@ func (s *Sealer) build(ctx context.Context, id store.CodebaseID, entries []store
 				return err
 			}
 			defer leave()
-			data, chunks, err := s.encode(ctx, part)
+			data, chunks, torn, err := s.encode(ctx, part, want)
 			if err != nil {
 				return err
 			}
 			writing.Lock()
 			defer writing.Unlock()
+			if all.files = append(all.files, torn...); len(all.files) > 0 {
+				return nil
+			}
 			ids[i], err = s.store.PutSegment(ctx, id, len(part), chunks, data)
+			s.written.bytes.Add(int64(len(data)))
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
+	}
+	if len(all.files) > 0 {
+		return nil, &all
 	}
 	return ids, nil
 }
@@ -98,24 +119,30 @@ func split(entries []store.FileEntry, builders int) [][]store.FileEntry {
 	return parts
 }
 
-// encode builds the bytes of one segment.
-func (s *Sealer) encode(ctx context.Context, entries []store.FileEntry) (data []byte, chunks int, err error) {
+// encode builds the bytes of one segment, unless files are torn.
+func (s *Sealer) encode(ctx context.Context, entries []store.FileEntry, want standard) (data []byte, chunks int, torn []tornFile, err error) {
 	builder := segment.NewBuilder(segment.Options{Dimension: s.opts.Recipe.Embedding.Dimension})
 	for len(entries) > 0 {
 		page := entries[:min(pageFiles, len(entries))]
 		entries = entries[len(page):]
-		files, err := s.Load(ctx, page)
+		files, lost, err := s.load(ctx, page, want)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, nil, err
+		}
+		if torn = append(torn, lost...); len(torn) > 0 {
+			continue
 		}
 		for _, f := range files {
 			if err := s.add(builder, f); err != nil {
-				return nil, 0, err
+				return nil, 0, nil, err
 			}
 		}
 	}
+	if len(torn) > 0 {
+		return nil, 0, torn, nil
+	}
 	data, err = builder.Finish()
-	return data, builder.Chunks(), err
+	return data, builder.Chunks(), nil, err
 }
 
 // add adds a file. One whose syntax or vectors do not fit costs itself only: it is cut by
@@ -133,13 +160,20 @@ func (s *Sealer) add(builder *segment.Builder, f segment.File) error {
 // Load reads what a page of files consists of. A file without syntax is cut by lines; one
 // whose content is gone from the store is listed by its path alone.
 func (s *Sealer) Load(ctx context.Context, page []store.FileEntry) ([]segment.File, error) {
+	files, _, err := s.load(ctx, page, standard{level: store.LevelText, rule: store.NewRule(s.opts.Recipe, nil)})
+	return files, err
+}
+
+// load is Load that also returns the files that do not have what the standard asks for and
+// are not parked.
+func (s *Sealer) load(ctx context.Context, page []store.FileEntry, want standard) (files []segment.File, torn []tornFile, err error) {
 	keys := make([]store.SyntaxKey, len(page))
 	for i, e := range page {
-		keys[i] = store.SyntaxKey{Content: e.Content, Version: s.opts.Recipe.SyntaxVersion(e.Language)}
+		keys[i] = want.rule.Key(e)
 	}
 	syntaxes, err := s.store.Syntax(ctx, keys)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var texts []merkle.Hash
 	for _, syntax := range syntaxes {
@@ -147,17 +181,20 @@ func (s *Sealer) Load(ctx context.Context, page []store.FileEntry) ([]segment.Fi
 			texts = append(texts, c.TextHash)
 		}
 	}
-	vectors, err := s.store.Vectors(ctx, s.opts.Recipe.Embedding.Key(), texts)
+	vectors, err := s.store.Vectors(ctx, want.rule.Embedding(), texts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	files := make([]segment.File, len(page))
+	files = make([]segment.File, len(page))
 	for i, e := range page {
 		content, err := s.store.Content(ctx, e.Content)
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt) {
-			return nil, err
+			return nil, nil, err
 		}
 		syntax, ok := syntaxes[keys[i]]
+		if f := want.check(e, err, syntax, ok, vectors); f != nil {
+			torn = append(torn, *f)
+		}
 		if err != nil {
 			syntax, content = store.Syntax{Cut: store.CutLines}, nil
 		} else if !ok {
@@ -168,5 +205,31 @@ func (s *Sealer) Load(ctx context.Context, page []store.FileEntry) ([]segment.Fi
 			files[i].PathVector = s.opts.Paths.PathVector(e.Path)
 		}
 	}
-	return files, nil
+	return files, torn, nil
+}
+
+// check returns the file if it does not have what the standard asks for and is not parked,
+// else nil. lost is why its content cannot be read.
+func (w standard) check(e store.FileEntry, lost error, syntax store.Syntax, chunked bool, vectors map[merkle.Hash]store.Vector) *tornFile {
+	if w.level < store.LevelFull && lost == nil {
+		return nil
+	}
+	missing := 0
+	for _, c := range syntax.Chunks {
+		if _, ok := vectors[c.TextHash]; !ok {
+			missing++
+		}
+	}
+	standing := w.rule.Standing(e, chunked && lost == nil, missing == 0)
+	if standing.Settled() {
+		return nil
+	}
+	reason := "its syntax is gone from the store"
+	switch {
+	case lost != nil:
+		reason = "its content is gone from the store: " + lost.Error()
+	case chunked:
+		reason = fmt.Sprintf("the vectors of %d of its %d chunks are gone from the store", missing, len(syntax.Chunks))
+	}
+	return &tornFile{e, standing.Lacks, reason}
 }

@@ -38,19 +38,28 @@ func (s *Sealer) prepare(ctx context.Context, snapshot store.Snapshot, level sto
 		return seal, 0, err
 	}
 	maps.Copy(seal.Dead, taken.dead)
-	kept, absorbed := plan(withDead(base.Segments, seal.Dead), len(upserted))
-	for _, ref := range absorbed {
-		entries, err := s.liveEntries(ctx, ref)
-		if err != nil {
-			return seal, 0, err
-		}
-		upserted = append(upserted, entries...)
-		delete(seal.Dead, ref.ID)
-	}
-	slices.SortFunc(upserted, byPath)
-	built, err := s.build(ctx, snapshot.Codebase, upserted)
+	want, err := s.standard(ctx, snapshot.Codebase, level)
 	if err != nil {
 		return seal, 0, err
+	}
+	kept, absorbed := plan(withDead(base.Segments, seal.Dead), len(upserted))
+	merged, err := s.gather(ctx, absorbed, upserted)
+	if err != nil {
+		return seal, 0, err
+	}
+	built, err := s.build(ctx, snapshot.Codebase, split(merged, s.opts.Builders), want)
+	var torn *tornError
+	if errors.As(err, &torn) && torn.beside(upserted) {
+		// What the old segments hold is right: they stay as they are.
+		kept, absorbed = plan(withDead(base.Segments, seal.Dead), 0)
+		built, err = s.build(ctx, snapshot.Codebase, split(upserted, s.opts.Builders), want)
+	}
+	if err != nil {
+		return seal, 0, err
+	}
+	for _, ref := range absorbed {
+		delete(seal.Dead, ref.ID)
+		s.written.absorbed.Add(liveBytes(ref))
 	}
 	for _, ref := range kept {
 		seal.Segments = append(seal.Segments, ref.ID)
@@ -149,6 +158,20 @@ func plan(refs []store.SegmentRef, writing int) (kept, absorbed []store.SegmentR
 		}
 	}
 	return kept, absorbed
+}
+
+// gather returns the live files of segments and more entries, sorted by path.
+func (s *Sealer) gather(ctx context.Context, refs []store.SegmentRef, more []store.FileEntry) ([]store.FileEntry, error) {
+	all := slices.Clone(more)
+	for _, ref := range refs {
+		entries, err := s.liveEntries(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
+	}
+	slices.SortFunc(all, byPath)
+	return all, nil
 }
 
 func alive(ref store.SegmentRef) int { return ref.Files - len(ref.Dead) }

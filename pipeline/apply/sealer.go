@@ -49,6 +49,8 @@ type Sealer struct {
 	mu     sync.Mutex // guards tracks
 	tracks map[store.CodebaseID]*track
 
+	written written
+
 	large  chan struct{} // holds those who build a large segment
 	wantMu sync.Mutex    // guards wanted
 	wanted map[store.CodebaseID]bool
@@ -158,7 +160,10 @@ func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64
 		return err
 	}
 	t := s.track(id)
-	left, asked, err := t.cross(number, finished, func() (map[string]merkle.Hash, error) { return s.lacks(ctx, snapshot) })
+	left, confirmed, err := t.cross(number, finished, func() (map[string]merkle.Hash, error) {
+		pending, err := s.lacks(ctx, snapshot)
+		return byContent(pending), err
+	})
 	if err != nil {
 		return err
 	}
@@ -167,16 +172,39 @@ func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64
 	}
 	t.sealing.Lock()
 	defer t.sealing.Unlock()
-	t.forget()
 	if snapshot, err = s.awaiting(ctx, id, number); err != nil {
+		t.forget()
 		return err // another delivery sealed it meanwhile
 	}
-	if !asked { // what events said is confirmed by the store
-		if lacking, err := s.lacks(ctx, snapshot); err != nil || len(lacking) > 0 {
+	if !confirmed { // before segments are built for nothing; Seal confirms it once more
+		lacking, err := s.lacks(ctx, snapshot)
+		if err != nil {
+			t.forget()
 			return err
 		}
+		if len(lacking) > 0 {
+			return s.overrule(ctx, t, snapshot, lacking)
+		}
 	}
+	t.forget()
 	return s.sealAt(ctx, snapshot, store.LevelFull)
+}
+
+// overrule has the work made again that events said is done and that the store lacks: they
+// are of an older or newer life of the store, or rows were lost.
+func (s *Sealer) overrule(ctx context.Context, t *track, snapshot store.Snapshot, lacking []store.PendingFile) error {
+	wrong := t.correct(snapshot.Number, byContent(lacking))
+	var again []store.FileEntry
+	for _, p := range lacking {
+		if wrong[p.Path] {
+			again = append(again, p.FileEntry)
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	s.opts.Log.Warn("events ahead of the store overruled", "codebase", snapshot.Codebase, "snapshot", snapshot.Number, "files", len(again))
+	return s.again(ctx, snapshot, again)
 }
 
 // awaiting returns the snapshot if it is the one that awaits sealing, else ErrObsolete.
@@ -198,17 +226,19 @@ func (s *Sealer) awaiting(ctx context.Context, id store.CodebaseID, number uint6
 	return snapshot, nil
 }
 
-// lacks reads from the store what a snapshot lacks, by path.
-func (s *Sealer) lacks(ctx context.Context, snapshot store.Snapshot) (map[string]merkle.Hash, error) {
+// lacks reads from the store what a snapshot lacks.
+func (s *Sealer) lacks(ctx context.Context, snapshot store.Snapshot) ([]store.PendingFile, error) {
 	pending, err := s.store.Pending(ctx, snapshot.Codebase, snapshot.Number, s.opts.Recipe)
-	if err != nil {
-		return nil, outage(err)
-	}
+	return pending, outage(err)
+}
+
+// byContent indexes pending files: their contents by path.
+func byContent(pending []store.PendingFile) map[string]merkle.Hash {
 	lacking := make(map[string]merkle.Hash, len(pending))
 	for _, p := range pending {
 		lacking[p.Path] = p.Content
 	}
-	return lacking, nil
+	return lacking
 }
 
 // sealText seals a snapshot at LevelText when a reader waits and much is left to do.
@@ -280,10 +310,14 @@ func (s *Sealer) worthText(ctx context.Context, snapshot store.Snapshot) bool {
 func (s *Sealer) sealAt(ctx context.Context, snapshot store.Snapshot, level store.Level) error {
 	started := s.opts.Now()
 	seal, changed, err := s.prepare(ctx, snapshot, level)
+	var torn *tornError
+	if errors.As(err, &torn) {
+		return s.redo(ctx, snapshot, torn.files)
+	}
 	if err != nil {
 		return outage(fmt.Errorf("build segments of snapshot %d: %w", snapshot.Number, err))
 	}
-	sealed, err := s.event(ctx, snapshot, level)
+	sealed, err := s.sealedEvent(ctx, snapshot, level)
 	if err != nil {
 		return err
 	}
@@ -296,27 +330,6 @@ func (s *Sealer) sealAt(ctx context.Context, snapshot store.Snapshot, level stor
 		"files", snapshot.Files, "changed", changed, "took", s.opts.Now().Sub(started))
 	s.opts.OnSealed(snapshot)
 	return outage(s.opts.Outbox.Flush(ctx))
-}
-
-func (s *Sealer) event(ctx context.Context, snapshot store.Snapshot, level store.Level) (store.OutboxEvent, error) {
-	failures, err := s.store.Failures(ctx, snapshot.Codebase)
-	if err != nil {
-		return store.OutboxEvent{}, outage(err)
-	}
-	parked := 0
-	for _, f := range failures {
-		if f.Parked {
-			parked++
-		}
-	}
-	e := event.SealedAt(
-		event.Event{Codebase: snapshot.Codebase, Snapshot: snapshot.Number, Fingerprint: s.fingerprint, At: s.opts.Now()},
-		event.Sealed{Root: snapshot.Root, Level: level.String(), Files: snapshot.Files, Parked: parked})
-	data, err := event.Encode(e)
-	if err != nil {
-		return store.OutboxEvent{}, fmt.Errorf("encode %s: %w", e.Type, err)
-	}
-	return store.OutboxEvent{Codebase: e.Codebase, Snapshot: e.Snapshot, Part: e.Part, Data: data}, nil
 }
 
 // outageDelay is the delay after an error of the store or the log.

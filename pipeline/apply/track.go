@@ -9,14 +9,38 @@ import (
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// track is the work that the newest snapshot of a codebase still lacks. It is a memory of
-// what the store says, and may be forgotten at any time.
+// track is the work that the newest snapshot of a codebase still lacks: what the store
+// said, less what events said since. It may be forgotten at any time.
 type track struct {
 	sealing sync.Mutex // held while the codebase is sealed
 
 	mu        sync.Mutex // guards what follows
 	number    uint64
 	remaining map[string]merkle.Hash // by path; nil when it is not known
+	// hinted are the files that events said are done since the store was read, by path.
+	hinted map[string]merkle.Hash
+	// unmerged are segments that Compact gave up merging, with the dead files they had then.
+	unmerged map[store.SegmentID]int
+}
+
+// settle has Compact leave segments alone until more of their files are dead.
+func (t *track) settle(refs []store.SegmentRef) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.unmerged == nil {
+		t.unmerged = map[store.SegmentID]int{}
+	}
+	for _, ref := range refs {
+		t.unmerged[ref.ID] = len(ref.Dead)
+	}
+}
+
+// settled reports whether Compact leaves a segment alone.
+func (t *track) settled(ref store.SegmentRef) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dead, ok := t.unmerged[ref.ID]
+	return ok && dead == len(ref.Dead)
 }
 
 // track returns the track of a codebase.
@@ -44,29 +68,50 @@ func (s *Sealer) Forget() {
 func (t *track) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.remaining = nil
+	t.remaining, t.hinted = nil, nil
 }
 
-// cross takes finished files from what a snapshot lacks, which is asked for when it is not
-// known, and returns how many are left, and whether it was asked for just now.
-func (t *track) cross(number uint64, finished []event.File, ask func() (map[string]merkle.Hash, error)) (left int, asked bool, err error) {
+// cross takes finished files from what a snapshot lacks, which is read from the store when
+// it is not known, and returns how many are left. confirmed is set when no event was
+// believed for it: the store says so itself.
+func (t *track) cross(number uint64, finished []event.File, read func() (map[string]merkle.Hash, error)) (left int, confirmed bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if asked = t.remaining == nil || t.number != number; asked {
-		if t.remaining, err = ask(); err != nil {
+	if t.remaining == nil || t.number != number {
+		t.hinted = nil
+		if t.remaining, err = read(); err != nil {
 			t.remaining = nil
-			return 0, asked, err
+			return 0, false, err
 		}
 		t.number = number
 	}
 	for _, f := range finished {
 		path, err := merkle.UnquotePath(f.Path)
 		if err != nil {
-			return 0, asked, &bus.Drop{Err: err}
+			return 0, false, &bus.Drop{Err: err}
 		}
-		if t.remaining[path] == f.Content {
+		if content, ok := t.remaining[path]; ok && content == f.Content {
 			delete(t.remaining, path)
+			if t.hinted == nil {
+				t.hinted = map[string]merkle.Hash{}
+			}
+			t.hinted[path] = content
 		}
 	}
-	return len(t.remaining), asked, nil
+	return len(t.remaining), len(t.hinted) == 0, nil
+}
+
+// correct replaces what is known by a new reading of the store, and returns the paths that
+// events said are done and that the store still lacks.
+func (t *track) correct(number uint64, remaining map[string]merkle.Hash) (wrong map[string]bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	wrong = map[string]bool{}
+	for path, content := range t.hinted {
+		if remaining[path] == content {
+			wrong[path] = true
+		}
+	}
+	t.number, t.remaining, t.hinted = number, remaining, nil
+	return wrong
 }

@@ -64,30 +64,26 @@ func (s *Store) Delta(ctx context.Context, id store.CodebaseID, number uint64) (
 
 // Pending lists the work of a snapshot.
 func (s *Store) Pending(ctx context.Context, id store.CodebaseID, number uint64, recipe store.Recipe) (pending []store.PendingFile, err error) {
-	embedding := recipe.Embedding.Key()
 	err = s.read(ctx, func() error {
 		c, n, err := s.snapshot(id, number)
-		if err != nil {
-			return err
+		if err == nil {
+			pending = s.pending(c, n, recipe)
 		}
-		for _, f := range n.upserted {
-			version := recipe.SyntaxVersion(f.Language)
-			key := store.SyntaxKey{Content: f.Content, Version: version}
-			stage := store.StageChunk
-			if _, chunked := s.syntaxes[key]; chunked {
-				if s.embedded[embeddedKey{embedding, key}] {
-					continue
-				}
-				stage, version = store.StageEmbed, embedding
-			}
-			if c.failures[failureKey{f.Path, f.Content, stage, version}].Parked {
-				continue
-			}
-			pending = append(pending, store.PendingFile{FileEntry: f, Stage: stage})
-		}
-		return nil
+		return err
 	})
 	return pending, err
+}
+
+func (s *Store) pending(c *codebase, n *snapshot, recipe store.Recipe) (pending []store.PendingFile) {
+	rule := store.NewRule(recipe, slices.Collect(maps.Values(c.failures)))
+	for _, f := range n.upserted {
+		key := rule.Key(f)
+		_, chunked := s.syntaxes[key]
+		if standing := rule.Standing(f, chunked, s.embedded[embeddedKey{rule.Embedding(), key}]); !standing.Settled() {
+			pending = append(pending, store.PendingFile{FileEntry: f, Stage: standing.Lacks})
+		}
+	}
+	return pending
 }
 
 // Stats yields every stat entry of a codebase.

@@ -124,6 +124,11 @@ func (s *Store) maySeal(c *codebase, n *snapshot, seal store.Seal) error {
 	if n.Abandoned {
 		return fmt.Errorf("it was abandoned: %w", store.ErrConflict)
 	}
+	if seal.Level == store.LevelFull {
+		if lacking := s.pending(c, n, s.recipes[n.Fingerprint]); len(lacking) > 0 {
+			return store.Incomplete(lacking)
+		}
+	}
 	if err := s.exist(seal.Segments); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/freshet/freshet/store"
@@ -43,6 +44,17 @@ func (s *Store) PutSyntax(ctx context.Context, records []store.SyntaxRecord) err
 			if _, ok := s.syntaxes[r.Key]; !ok {
 				s.syntaxes[r.Key] = clone(r.Syntax)
 			}
+		}
+		return nil
+	})
+}
+
+// DropSyntax drops syntaxes with their marks.
+func (s *Store) DropSyntax(ctx context.Context, keys []store.SyntaxKey) error {
+	return s.write(ctx, func() error {
+		for _, k := range keys {
+			delete(s.syntaxes, k)
+			maps.DeleteFunc(s.embedded, func(e embeddedKey, _ bool) bool { return e.key == k })
 		}
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/storetest"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -176,6 +177,9 @@ func benchStore(b *testing.B) (*Store, benchTree) {
 	}
 	putContents(b, s, t)
 	if err := openFirst(b.Context(), s, t); err != nil {
+		b.Fatal(err)
+	}
+	if err := storetest.Finish(b.Context(), s, "a", 1); err != nil {
 		b.Fatal(err)
 	}
 	if err := s.Seal(b.Context(), store.Seal{Codebase: "a", Number: 1, Level: store.LevelFull}); err != nil {

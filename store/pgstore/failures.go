@@ -11,16 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/sync/merkle"
 )
-
-// failureKey is the identity of a failure within a codebase.
-type failureKey struct {
-	path    string
-	content merkle.Hash
-	stage   store.Stage
-	version string
-}
 
 const failureColumns = "path, content, stage, version, tries, reason, parked, at"
 
@@ -52,15 +43,6 @@ func (c *session) failures(ctx context.Context, id store.CodebaseID, query strin
 }
 
 const selectFailures = "SELECT " + failureColumns + " FROM failures WHERE tenant = $1 AND codebase = $2"
-
-func (c *session) parked(ctx context.Context, id store.CodebaseID) (map[failureKey]bool, error) {
-	all, err := c.failures(ctx, id, selectFailures+" AND parked")
-	parked := map[failureKey]bool{}
-	for _, f := range all {
-		parked[failureKey{f.Path, f.Content, f.Stage, f.Version}] = true
-	}
-	return parked, err
-}
 
 // Failures lists the failures of a codebase.
 func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.Failure, err error) {

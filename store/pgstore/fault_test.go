@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/storetest"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -325,6 +326,9 @@ func TestCollectBesideWriters(t *testing.T) {
 			refused++
 			o.Contents = []store.Content{c}
 			_, err = writer.Open(t.Context(), o)
+		}
+		if err == nil {
+			err = storetest.Finish(t.Context(), writer, "a", number)
 		}
 		if err == nil {
 			err = writer.Seal(t.Context(), store.Seal{Codebase: "a", Number: number, Level: store.LevelFull, At: now()})

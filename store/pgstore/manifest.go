@@ -155,43 +155,51 @@ func (c *session) removed(ctx context.Context, n snapshot) (paths []string, err 
 // Pending lists the work of a snapshot.
 func (s *Store) Pending(ctx context.Context, id store.CodebaseID, number uint64, recipe store.Recipe) (pending []store.PendingFile, err error) {
 	err = s.view(ctx, func(c *session) error {
-		pending = nil
 		n, err := c.snapshot(ctx, id, number)
 		if err != nil {
 			return err
 		}
-		files, err := c.upserted(ctx, n)
-		if err != nil {
-			return err
-		}
-		parked, err := c.parked(ctx, id)
-		if err != nil {
-			return err
-		}
-		keys := make([]store.SyntaxKey, len(files))
-		for i, f := range files {
-			keys[i] = store.SyntaxKey{Content: f.Content, Version: recipe.SyntaxVersion(f.Language)}
-		}
-		embedding := recipe.Embedding.Key()
-		chunked, err := s.hasSyntax(ctx, c, keys)
-		if err != nil {
-			return err
-		}
-		done, err := s.hasEmbedded(ctx, c, embedding, keys)
-		if err != nil {
-			return err
-		}
-		for i, f := range files {
-			stage, version := store.StageChunk, keys[i].Version
-			if chunked[keys[i]] {
-				stage, version = store.StageEmbed, embedding
-			}
-			if (stage == store.StageEmbed && done[keys[i]]) || parked[failureKey{f.Path, f.Content, stage, version}] {
-				continue
-			}
-			pending = append(pending, store.PendingFile{FileEntry: f, Stage: stage})
-		}
-		return nil
+		pending, err = s.pending(ctx, c, n, recipe)
+		return err
 	})
 	return pending, err
+}
+
+func (s *Store) pending(ctx context.Context, c *session, n snapshot, recipe store.Recipe) (pending []store.PendingFile, err error) {
+	files, err := c.upserted(ctx, n)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	failures, err := c.failures(ctx, n.Codebase, selectFailures+" AND parked")
+	if err != nil {
+		return nil, err
+	}
+	rule := store.NewRule(recipe, failures)
+	keys := make([]store.SyntaxKey, len(files))
+	for i, f := range files {
+		keys[i] = rule.Key(f)
+	}
+	chunked, err := s.hasSyntax(ctx, c, keys)
+	if err != nil {
+		return nil, err
+	}
+	embedded, err := s.hasEmbedded(ctx, c, rule.Embedding(), keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range files {
+		if standing := rule.Standing(f, chunked[keys[i]], embedded[keys[i]]); !standing.Settled() {
+			pending = append(pending, store.PendingFile{FileEntry: f, Stage: standing.Lacks})
+		}
+	}
+	return pending, nil
+}
+
+// lacking lists the work of a snapshot under its own recipe.
+func (s *Store) lacking(ctx context.Context, c *session, n snapshot) ([]store.PendingFile, error) {
+	recipe, err := c.recipe(ctx, n.Fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	return s.pending(ctx, c, n, recipe)
 }

@@ -95,7 +95,7 @@ func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
 		if n.Level >= seal.Level {
 			return nil
 		}
-		if err := c.maySeal(ctx, b, n, seal); err != nil {
+		if err := s.maySeal(ctx, c, b, n, seal); err != nil {
 			return fmt.Errorf("seal snapshot %d: %w", seal.Number, err)
 		}
 		if err := c.putDead(ctx, seal); err != nil {
@@ -115,12 +115,21 @@ func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
 	})
 }
 
-func (c *session) maySeal(ctx context.Context, b store.Codebase, n snapshot, seal store.Seal) error {
+func (s *Store) maySeal(ctx context.Context, c *session, b store.Codebase, n snapshot, seal store.Seal) error {
 	if seal.Number < b.Current {
 		return fmt.Errorf("snapshot %d is current: %w", b.Current, store.ErrConflict)
 	}
 	if n.Abandoned {
 		return fmt.Errorf("it was abandoned: %w", store.ErrConflict)
+	}
+	if seal.Level == store.LevelFull {
+		lacking, err := s.lacking(ctx, c, n)
+		if err != nil {
+			return err
+		}
+		if len(lacking) > 0 {
+			return store.Incomplete(lacking)
+		}
 	}
 	named := slices.Clone(seal.Segments)
 	for id := range seal.Dead {

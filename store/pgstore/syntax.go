@@ -116,6 +116,26 @@ func (s *Store) hasSyntax(ctx context.Context, c *session, keys []store.SyntaxKe
 	})
 }
 
+// DropSyntax drops syntaxes with their marks.
+func (s *Store) DropSyntax(ctx context.Context, keys []store.SyntaxKey) error {
+	return s.write(ctx, func(c *session) error {
+		for part := range slices.Chunk(keys, chunkSize) {
+			k, err := s.syntaxKeys(ctx, c, part)
+			if err != nil {
+				return err
+			}
+			for _, table := range []string{"embedded", "syntaxes"} {
+				_, err := c.exec(ctx, "DELETE FROM "+table+" AS x USING unnest($2::bytea[], $3::bigint[]) AS k (content, version)"+
+					" WHERE x.tenant = $1 AND x.content = k.content AND x.version = k.version", k.contents, k.versions)
+				if err != nil {
+					return fmt.Errorf("drop syntaxes: %w", err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // encodedSyntax is a syntax ready to be written.
 type encodedSyntax struct {
 	key   store.SyntaxKey

@@ -57,20 +57,6 @@ func (c *session) failures(b codebase, path string) (all []store.Failure, err er
 	return all, nil
 }
 
-func (c *session) parked(b codebase) (map[failureKey]bool, error) {
-	all, err := c.failures(b, "")
-	if err != nil {
-		return nil, err
-	}
-	parked := map[failureKey]bool{}
-	for _, f := range all {
-		if f.Parked {
-			parked[failureKey{f.Path, f.Content, f.Stage, f.Version}] = true
-		}
-	}
-	return parked, nil
-}
-
 // Failures lists the failures of a codebase.
 func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.Failure, err error) {
 	err = s.view(ctx, func(c *session) error {

@@ -80,6 +80,9 @@ func advance(ctx context.Context, s *Store, n uint64, acknowledged func(step str
 		return err
 	}
 	acknowledged("segment")
+	if err := finishAbandoned(ctx, s, n); err != nil {
+		return err
+	}
 	seal := store.Seal{
 		Codebase: testCodebase, Number: n, Level: store.LevelFull, Segments: []store.SegmentID{sid}, At: time.Unix(int64(n), 0),
 		Dead: map[store.SegmentID][]uint32{sid: {uint32(n % 5)}},
@@ -88,6 +91,30 @@ func advance(ctx context.Context, s *Store, n uint64, acknowledged func(step str
 		return err
 	}
 	acknowledged("seal")
+	return nil
+}
+
+// finishAbandoned does the work that is left of snapshots before n whose writer was killed.
+func finishAbandoned(ctx context.Context, s *Store, n uint64) error {
+	pending, err := s.Pending(ctx, testCodebase, n, testRecipe())
+	if err != nil {
+		return err
+	}
+	for _, p := range pending {
+		for m := n; m > 0; m-- {
+			if testContent(m).Hash != p.Content {
+				continue
+			}
+			err := s.PutSyntax(ctx, []store.SyntaxRecord{{Key: testKey(m), Syntax: testSyntax(m)}})
+			if err == nil {
+				err = s.PutVectors(ctx, testRecipe().Embedding.Key(), testVectors(m), []store.SyntaxKey{testKey(m)})
+			}
+			if err != nil {
+				return err
+			}
+			break
+		}
+	}
 	return nil
 }
 

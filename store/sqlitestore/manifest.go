@@ -207,12 +207,15 @@ func (s *Store) Pending(ctx context.Context, id store.CodebaseID, number uint64,
 }
 
 func (c *session) pending(ctx context.Context, b codebase, files []store.FileEntry, recipe store.Recipe) ([]store.PendingFile, error) {
-	parked, err := c.parked(b)
+	if len(files) == 0 {
+		return nil, nil
+	}
+	failures, err := c.failures(b, "")
 	if err != nil {
 		return nil, err
 	}
-	key := recipe.Embedding.Key()
-	embedding, err := c.name(key)
+	rule := store.NewRule(recipe, failures)
+	embedding, err := c.name(rule.Embedding())
 	if err != nil {
 		return nil, err
 	}
@@ -222,24 +225,30 @@ func (c *session) pending(ctx context.Context, b codebase, files []store.FileEnt
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		version := recipe.SyntaxVersion(f.Language)
-		stage := store.StageChunk
-		row, err := c.syntaxID(names, store.SyntaxKey{Content: f.Content, Version: version})
+		row, err := c.syntaxID(names, rule.Key(f))
 		if err != nil {
 			return nil, err
 		}
-		if row != 0 {
-			stage, version = store.StageEmbed, key
-			if done, err := c.embedded(embedding, row); err != nil || done {
-				if err != nil {
-					return nil, err
-				}
-				continue
-			}
+		done, err := c.embedded(embedding, row)
+		if err != nil {
+			return nil, err
 		}
-		if !parked[failureKey{f.Path, f.Content, stage, version}] {
-			pending = append(pending, store.PendingFile{FileEntry: f, Stage: stage})
+		if standing := rule.Standing(f, row != 0, done); !standing.Settled() {
+			pending = append(pending, store.PendingFile{FileEntry: f, Stage: standing.Lacks})
 		}
 	}
 	return pending, nil
+}
+
+// lacking lists the work of a snapshot under its own recipe.
+func (c *session) lacking(ctx context.Context, b codebase, n snapshot) ([]store.PendingFile, error) {
+	recipe, err := c.recipe(n.Fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	files, err := c.upserted(b, n)
+	if err != nil {
+		return nil, err
+	}
+	return c.pending(ctx, b, files, recipe)
 }

@@ -107,7 +107,7 @@ func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
 		if n.Level >= seal.Level {
 			return nil
 		}
-		if err := c.maySeal(b, n, seal); err != nil {
+		if err := c.maySeal(ctx, b, n, seal); err != nil {
 			return fmt.Errorf("seal snapshot %d: %w", seal.Number, err)
 		}
 		for sid, ordinals := range seal.Dead {
@@ -130,12 +130,21 @@ func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
 	})
 }
 
-func (c *session) maySeal(b codebase, n snapshot, seal store.Seal) error {
+func (c *session) maySeal(ctx context.Context, b codebase, n snapshot, seal store.Seal) error {
 	if seal.Number < b.Current {
 		return fmt.Errorf("snapshot %d is current: %w", b.Current, store.ErrConflict)
 	}
 	if n.Abandoned {
 		return fmt.Errorf("it was abandoned: %w", store.ErrConflict)
+	}
+	if seal.Level == store.LevelFull {
+		lacking, err := c.lacking(ctx, b, n)
+		if err != nil {
+			return err
+		}
+		if len(lacking) > 0 {
+			return store.Incomplete(lacking)
+		}
 	}
 	for _, sid := range seal.Segments {
 		if _, err := c.segment(sid); err != nil {

@@ -181,6 +181,25 @@ func (c *session) syntaxID(names *versions, k store.SyntaxKey) (int64, error) {
 	return id, nil
 }
 
+// DropSyntax drops syntaxes with their marks.
+func (s *Store) DropSyntax(ctx context.Context, keys []store.SyntaxKey) error {
+	return s.write(ctx, func(c *session) error {
+		names := c.versions()
+		for _, k := range keys {
+			row, err := c.syntaxID(names, k)
+			if err != nil {
+				return err
+			}
+			for _, statement := range []string{"DELETE FROM embedded WHERE syntax = ?", "DELETE FROM syntaxes WHERE id = ?"} {
+				if err := c.exec(statement, row); err != nil {
+					return fmt.Errorf("drop syntax of %s: %w", k.Content.Short(), err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // PutSyntax stores syntaxes; a key that exists keeps what it has.
 func (s *Store) PutSyntax(ctx context.Context, records []store.SyntaxRecord) error {
 	encoded := make([]encodedSyntax, 0, len(records))

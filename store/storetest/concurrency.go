@@ -63,6 +63,9 @@ func (e *env) round(id store.CodebaseID, number uint64, files int) error {
 	if _, err := e.s.Open(e.ctx, o); err != nil {
 		return err
 	}
+	if err := Finish(e.ctx, e.s, id, number); err != nil {
+		return err
+	}
 	sid, err := e.s.PutSegment(e.ctx, id, files, files, []byte(text))
 	if err != nil {
 		return err

@@ -133,9 +133,10 @@ func (e *env) open(id store.CodebaseID, change edit) store.Snapshot {
 	return n
 }
 
-// seal seals a snapshot full with the segments given.
+// seal finishes the work of a snapshot and seals it full with the segments given.
 func (e *env) seal(id store.CodebaseID, number uint64, segments ...store.SegmentID) {
 	e.t.Helper()
+	e.ok(Finish(e.ctx, e.s, id, number))
 	e.ok(e.s.Seal(e.ctx, store.Seal{Codebase: id, Number: number, Level: store.LevelFull, At: e.clock.now(), Segments: segments}))
 }
 
@@ -207,6 +208,37 @@ func (e *env) process(texts ...string) {
 		e.ok(e.s.PutSyntax(e.ctx, []store.SyntaxRecord{{Key: key(text), Syntax: syntax(text)}}))
 		e.ok(e.s.PutVectors(e.ctx, embedding, vectors(text), []store.SyntaxKey{key(text)}))
 	}
+}
+
+// Finish gives every pending file of a snapshot a syntax and vectors under the recipe of the
+// snapshot, as the stages do, so that it may be sealed.
+func Finish(ctx context.Context, s store.Store, id store.CodebaseID, number uint64) error {
+	n, err := s.Snapshot(ctx, id, number)
+	if err != nil {
+		return err
+	}
+	r, err := s.Recipe(ctx, n.Fingerprint)
+	if err != nil {
+		return err
+	}
+	pending, err := s.Pending(ctx, id, number, r)
+	if err != nil {
+		return err
+	}
+	for _, p := range pending {
+		text, err := s.Content(ctx, p.Content)
+		if err != nil {
+			return err
+		}
+		k := store.SyntaxKey{Content: p.Content, Version: r.SyntaxVersion(p.Language)}
+		if err := s.PutSyntax(ctx, []store.SyntaxRecord{{Key: k, Syntax: syntax(string(text))}}); err != nil {
+			return err
+		}
+		if err := s.PutVectors(ctx, r.Embedding.Key(), vectors(string(text)), []store.SyntaxKey{k}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func event(id store.CodebaseID, snapshot uint64, part uint32) store.OutboxEvent {

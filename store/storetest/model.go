@@ -242,13 +242,15 @@ func (m *model) process(t *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(t, "other version") == 0 {
 		k.Version = "other"
 	}
-	word := pick(t, "word", "syntax", "vectors", "all vectors", "all vectors")
+	word := pick(t, "word", "syntax", "vectors", "all vectors", "all vectors", "drop")
 	m.both(t, word, func(s store.Store, _ int) (any, error) {
 		switch word {
 		case "syntax":
 			return nil, s.PutSyntax(m.ctx, []store.SyntaxRecord{{Key: k, Syntax: syntax(text)}})
 		case "vectors":
 			return nil, s.PutVectors(m.ctx, embedding, vectors(text[:len(text)/2]), []store.SyntaxKey{k})
+		case "drop":
+			return nil, s.DropSyntax(m.ctx, []store.SyntaxKey{k})
 		}
 		return nil, s.PutVectors(m.ctx, embedding, vectors(text), []store.SyntaxKey{k, key("ab")})
 	})

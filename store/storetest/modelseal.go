@@ -69,6 +69,9 @@ func (m *model) sealLatest(t *rapid.T) {
 	if err != nil {
 		t.Skip("no such codebase")
 	}
+	if rapid.IntRange(0, 3).Draw(t, "finish") > 0 {
+		m.both(t, "finish", func(s store.Store, _ int) (any, error) { return nil, Finish(m.ctx, s, id, c.Latest) })
+	}
 	m.putSeal(t, m.anySeal(t, id, c.Latest))
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // view reads a view's segments.
@@ -25,6 +26,7 @@ func (e *env) current(id store.CodebaseID) uint64 {
 func testSealTextThenFull(t *testing.T, e *env) {
 	id := e.register("a")
 	n := e.open(id, edit{put: map[string]string{"x": "x"}})
+	e.process("x")
 	_, err := e.s.View(e.ctx, id, 1)
 	e.is(err, store.ErrNoSnapshot)
 	text, full := e.segment(id, 1, "text"), e.segment(id, 1, "full")
@@ -83,6 +85,7 @@ func testSealRefuses(t *testing.T, e *env) {
 func testSealIsAtomic(t *testing.T, e *env) {
 	id := e.register("a")
 	e.open(id, edit{put: map[string]string{"x": "x"}})
+	e.process("x")
 	sid := e.segment(id, 2, "seg")
 	seal := store.Seal{Codebase: id, Number: 1, Level: store.LevelFull, Segments: []store.SegmentID{sid}, Events: []store.OutboxEvent{event(id, 1, 0)}}
 	bad := []func(s *store.Seal){
@@ -107,8 +110,98 @@ func testSealIsAtomic(t *testing.T, e *env) {
 	e.same("segments", e.view(id, 1), []store.SegmentRef{{ID: sid, Files: 2, Chunks: 4, Bytes: 3}})
 }
 
+// testSealIsConfirmed: a full seal is refused while a file of the snapshot is neither done
+// nor parked, whatever the caller believes, and then nothing of it is seen. Pending, the
+// standing of the file and the seal agree in every state that its rows can be in.
+func testSealIsConfirmed(t *testing.T, e *env) {
+	id := e.register("a")
+	e.step(id, edit{put: map[string]string{"old": "old"}})
+	n := e.open(id, edit{put: map[string]string{"x": "ab", "y": "cd"}})
+	sid := e.segment(id, 2, "seg")
+	k, embedding := key("ab"), recipe("m1").Embedding.Key()
+	fail := func(stage store.Stage, version string, park bool) {
+		_, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: "x", Content: hashOf("ab"), Stage: stage, Version: version}, park)
+		e.ok(err)
+	}
+	agree := func(what string, want store.Standing) {
+		t.Helper()
+		f, err := e.s.File(e.ctx, id, 2, "x")
+		e.ok(err)
+		standing, err := store.StandingOf(e.ctx, e.s, id, f, recipe("m1"))
+		e.ok(err)
+		e.same("standing "+what, standing, want)
+		var pending []string
+		if !want.Settled() {
+			pending = []string{"x " + string(want.Lacks)}
+		}
+		e.same("pending "+what, e.pending(id, 2, "m1"), pending)
+		if want.Settled() {
+			return
+		}
+		e.is(e.s.Seal(e.ctx, store.Seal{
+			Codebase: id, Number: 2, Level: store.LevelFull, At: e.clock.now(), Segments: []store.SegmentID{sid},
+			Dead: map[store.SegmentID][]uint32{sid: {0}}, Events: []store.OutboxEvent{event(id, 2, 9)},
+		}), store.ErrIncomplete)
+		got, err := e.s.Snapshot(e.ctx, id, 2)
+		e.ok(err)
+		e.same("snapshot "+what, got, n)
+		e.same("current "+what, e.current(id), uint64(1))
+		events, err := e.s.Outbox(e.ctx, 10)
+		e.ok(err)
+		e.same("events "+what, events, nil)
+	}
+	e.process("cd")
+	chunk, embed := store.Standing{Lacks: store.StageChunk}, store.Standing{Lacks: store.StageEmbed}
+	agree("when it was opened", chunk)
+	fail(store.StageChunk, k.Version, false)
+	agree("after a try", chunk)
+	e.ok(e.s.PutSyntax(e.ctx, []store.SyntaxRecord{{Key: k, Syntax: syntax("ab")}}))
+	agree("with its syntax", embed)
+	e.ok(e.s.PutVectors(e.ctx, embedding, vectors("a"), []store.SyntaxKey{k}))
+	agree("with some of its vectors", embed)
+	e.ok(e.s.PutVectors(e.ctx, "another", vectors("ab"), []store.SyntaxKey{k}))
+	agree("with those of another model", embed)
+	e.process("ab")
+	agree("when it is done", store.Standing{})
+	for range 2 {
+		e.ok(e.s.DropSyntax(e.ctx, []store.SyntaxKey{k, key("never put")}))
+	}
+	agree("without its syntax", chunk)
+	left, err := e.s.Vectors(e.ctx, embedding, []merkle.Hash{chunkHash('a'), chunkHash('b')})
+	e.ok(err)
+	e.same("vectors that are left", len(left), 2)
+	fail(store.StageEmbed, embedding, true)
+	agree("parked at another stage", chunk)
+	e.ok(e.s.PutSyntax(e.ctx, []store.SyntaxRecord{{Key: k, Syntax: syntax("ab")}}))
+	agree("parked", store.Standing{Lacks: store.StageEmbed, Parked: true})
+	_, err = e.s.ForgetFailures(e.ctx, id, "x")
+	e.ok(err)
+	agree("unparked", embed)
+	e.ok(e.s.Forget(e.ctx, id))
+	e.process("cd")
+	agree("after all was forgotten", chunk)
+	e.ok(e.s.Seal(e.ctx, store.Seal{Codebase: id, Number: 2, Level: store.LevelText, At: e.clock.now(), Segments: []store.SegmentID{sid}}))
+	fail(store.StageChunk, k.Version, true)
+	e.ok(e.s.Seal(e.ctx, store.Seal{Codebase: id, Number: 2, Level: store.LevelFull, At: e.clock.now(), Segments: []store.SegmentID{sid}}))
+	e.same("current at last", e.current(id), uint64(2))
+}
+
+// testSealUnderItsRecipe: a snapshot is confirmed under the recipe that it was opened with.
+func testSealUnderItsRecipe(_ *testing.T, e *env) {
+	id := e.register("a")
+	o := e.opening(id, recipe("m2"), edit{put: map[string]string{"x": "ab"}})
+	_, err := e.s.Open(e.ctx, o)
+	e.ok(err)
+	e.process("ab")
+	full := store.Seal{Codebase: id, Number: 1, Level: store.LevelFull, At: e.clock.now()}
+	e.is(e.s.Seal(e.ctx, full), store.ErrIncomplete)
+	e.ok(e.s.PutVectors(e.ctx, recipe("m2").Embedding.Key(), vectors("ab"), []store.SyntaxKey{key("ab")}))
+	e.ok(e.s.Seal(e.ctx, full))
+}
+
 func testDeadFilesByAge(t *testing.T, e *env) {
 	id := e.register("a")
+	e.process("1", "2", "3")
 	first, second := e.segment(id, 10, "first"), e.segment(id, 3, "second")
 	seal := func(level store.Level, dead map[store.SegmentID][]uint32, ids ...store.SegmentID) {
 		c, err := e.s.Codebase(e.ctx, id)
@@ -142,6 +235,7 @@ func testReplaceSegments(t *testing.T, e *env) {
 	e.is(e.s.ReplaceSegments(e.ctx, id, 1, nil, []store.SegmentID{a}), store.ErrNoSnapshot)
 	e.seal(id, 1, a)
 	e.open(id, edit{put: map[string]string{"x": "2"}})
+	e.process("2")
 	e.ok(e.s.Seal(e.ctx, store.Seal{
 		Codebase: id, Number: 2, Level: store.LevelFull, Segments: []store.SegmentID{a, b}, Dead: map[store.SegmentID][]uint32{a: {1}},
 	}))

@@ -102,6 +102,8 @@ func seals() []check {
 		{"SealTextThenFull", testSealTextThenFull},
 		{"SealRefuses", testSealRefuses},
 		{"SealIsAtomic", testSealIsAtomic},
+		{"SealIsConfirmed", testSealIsConfirmed},
+		{"SealUnderItsRecipe", testSealUnderItsRecipe},
 		{"DeadFilesByAge", testDeadFilesByAge},
 		{"ReplaceSegments", testReplaceSegments},
 		{"Segments", testSegments},

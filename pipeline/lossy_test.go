@@ -1,0 +1,256 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/pipeline/bus/natsbus"
+	"github.com/freshet/freshet/pipeline/embedding/builtin"
+	"github.com/freshet/freshet/pipeline/event"
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/memstore"
+	"github.com/freshet/freshet/store/sqlitestore"
+	"github.com/freshet/freshet/sync/merkle"
+)
+
+// lossy is a store that loses rows when it is about to be sealed: after Pending said that
+// nothing is left, and before segments are built. What is put again is there again.
+type lossy struct {
+	store.Store
+
+	mu    sync.Mutex // guards what follows
+	lose  func()     // called once, when Pending is empty; nil when nothing is to be lost
+	texts map[merkle.Hash]bool
+	lost  map[merkle.Hash]bool // contents
+}
+
+func (s *lossy) Pending(ctx context.Context, id store.CodebaseID, number uint64, recipe store.Recipe) ([]store.PendingFile, error) {
+	pending, err := s.Store.Pending(ctx, id, number, recipe)
+	s.mu.Lock()
+	lose := s.lose
+	if len(pending) == 0 && err == nil {
+		s.lose = nil
+	} else {
+		lose = nil
+	}
+	s.mu.Unlock()
+	if lose != nil {
+		lose()
+	}
+	return pending, err
+}
+
+func (s *lossy) Content(ctx context.Context, h merkle.Hash) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost[h] {
+		return nil, fmt.Errorf("content %s: %w", h.Short(), store.ErrNotFound)
+	}
+	return s.Store.Content(ctx, h)
+}
+
+func (s *lossy) Vectors(ctx context.Context, embedding string, texts []merkle.Hash) (map[merkle.Hash]store.Vector, error) {
+	found, err := s.Store.Vectors(ctx, embedding, texts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.texts {
+		delete(found, h)
+	}
+	return found, err
+}
+
+func (s *lossy) PutVectors(ctx context.Context, embedding string, vectors []store.VectorRecord, done []store.SyntaxKey) error {
+	s.mu.Lock()
+	for _, v := range vectors {
+		delete(s.texts, v.TextHash)
+	}
+	s.mu.Unlock()
+	return s.Store.PutVectors(ctx, embedding, vectors, done)
+}
+
+// rowsOf are what a store has of one file.
+type rowsOf struct {
+	key   store.SyntaxKey
+	texts []merkle.Hash
+}
+
+func (r *rig) rowsOf(path string) rowsOf {
+	r.t.Helper()
+	c, err := r.store.Codebase(r.t.Context(), r.codebase.ID)
+	r.must(err)
+	f, err := r.store.File(r.t.Context(), c.ID, c.Latest, path)
+	r.must(err)
+	rows := rowsOf{key: store.SyntaxKey{Content: f.Content, Version: r.recipe.SyntaxVersion(f.Language)}}
+	syntaxes, err := r.store.Syntax(r.t.Context(), []store.SyntaxKey{rows.key})
+	r.must(err)
+	for _, chunk := range syntaxes[rows.key].Chunks {
+		rows.texts = append(rows.texts, chunk.TextHash)
+	}
+	return rows
+}
+
+func sqlite(t *testing.T, dir string) *sqlitestore.Store {
+	t.Helper()
+	s, err := sqlitestore.Open(t.Context(), dir, sqlitestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Rows that are lost between the stages and the build of the segments fail the seal: the work
+// is made again, and what cannot be made again parks its file and no other.
+func TestRowsLostBeforeTheSealAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		lose   func(r *rig, s *lossy, rows rowsOf)
+		parked bool
+	}{
+		"syntax": {lose: func(r *rig, s *lossy, rows rowsOf) {
+			r.must(s.DropSyntax(r.t.Context(), []store.SyntaxKey{rows.key}))
+		}},
+		"a vector": {lose: func(_ *rig, s *lossy, rows rowsOf) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.texts = map[merkle.Hash]bool{rows.texts[len(rows.texts)-1]: true}
+		}},
+		"content": {parked: true, lose: func(_ *rig, s *lossy, rows rowsOf) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.lost = map[merkle.Hash]bool{rows.key.Content: true}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lite := sqlite(t, t.TempDir())
+			t.Cleanup(func() { closeOf(t, lite) })
+			s := &lossy{Store: lite}
+			r := newRig(t, rigOptions{store: s})
+			smallTree(r)
+			r.catchUp()
+			r.write("edited.go", goFile("edited", "Unlucky"))
+			r.write("beside.go", goFile("beside", "Lucky"))
+			s.mu.Lock()
+			s.lose = func() { tt.lose(r, s, r.rowsOf("edited.go")) }
+			s.mu.Unlock()
+			snapshot := r.catchUp()
+			if snapshot.Files != 7 || s.lose != nil {
+				t.Fatalf("snapshot %+v; lost nothing: %v", snapshot, s.lose != nil)
+			}
+			failures, err := s.Failures(t.Context(), r.codebase.ID)
+			r.must(err)
+			parked := 0
+			for _, f := range failures {
+				if f.Path != "edited.go" || f.Reason == "" {
+					t.Errorf("failure %+v", f)
+				}
+				if f.Parked {
+					parked++
+				}
+			}
+			if tt.parked != (parked > 0) {
+				t.Errorf("%d files are parked", parked)
+			}
+			if n := r.filesWithTerm("lucky"); n != 1 {
+				t.Errorf("the file beside it is found in %d files", n)
+			}
+			if !tt.parked {
+				r.wantClean()
+			}
+		})
+	}
+}
+
+// Rows of an unchanged file that are lost hold up no edit, and its segment, which is right,
+// is neither taken up nor merged without them.
+func TestLostRowsStayInOldSegments(t *testing.T) {
+	t.Parallel()
+	s := &lossy{Store: memstore.New(memstore.Options{})}
+	t.Cleanup(func() { closeOf(t, s) })
+	r := newRig(t, rigOptions{store: s})
+	r.write("old.go", goFile("old", "Unlucky"))
+	r.catchUp()
+	rows := r.rowsOf("old.go")
+	s.mu.Lock()
+	s.texts = map[merkle.Hash]bool{rows.texts[0]: true}
+	s.mu.Unlock()
+	for i := range 2 {
+		r.write(fmt.Sprintf("new%d.go", i), goFile("fresh", fmt.Sprintf("F%d", i)))
+		r.catchUp()
+		if _, err := r.pipeline.Sealer.Compact(t.Context(), r.codebase.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.mu.Lock()
+	s.texts = nil
+	s.mu.Unlock()
+	r.wantClean()
+}
+
+// A store that is older than its event log opens the same number again, and events of its
+// lost life say that the work of it is done. They are overruled: nothing is sealed without
+// its syntax and vectors.
+func TestStoreOlderThanItsLog(t *testing.T) {
+	t.Parallel()
+	home, root := t.TempDir(), t.TempDir()
+	log, err := natsbus.Open(t.Context(), natsbus.Options{Dir: filepath.Join(home, "log"), RelaxedSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeOf(t, log) })
+	live, older := filepath.Join(home, "store"), filepath.Join(home, "older")
+
+	first := sqlite(t, live)
+	r := newRig(t, rigOptions{root: root, store: first, bus: log})
+	smallTree(r)
+	r.catchUp()
+	r.stop()
+	closeOf(t, first)
+	r.must(os.CopyFS(older, os.DirFS(live)))
+
+	second := sqlite(t, live)
+	r = newRig(t, rigOptions{root: root, store: second, bus: log})
+	for i := range 20 {
+		r.write(fmt.Sprintf("f%d.go", i), goFile("f", fmt.Sprintf("Edited%d", i)))
+	}
+	number := r.catchUp().Number
+	r.stop()
+	closeOf(t, second)
+	var embedded []bus.Delivery
+	r.must(log.Read(t.Context(), 1, 0, func(m bus.Stored) error {
+		e, err := event.Decode(m.Data)
+		if err == nil && e.Type == event.FilesEmbedded && e.Snapshot == number {
+			embedded = append(embedded, bus.Delivery{Stored: m, Tries: 1})
+		}
+		return err
+	}))
+
+	gate := &gated{Provider: builtin.New(), open: make(chan struct{})}
+	third := sqlite(t, older)
+	t.Cleanup(func() { closeOf(t, third) })
+	r = newRig(t, rigOptions{root: root, store: third, bus: log, provider: gate, threshold: -1})
+	seen, err := r.sync.Check(t.Context())
+	r.must(err)
+	if seen.Snapshot != number || len(embedded) == 0 {
+		t.Fatalf("snapshot %d was opened after %d, with %d old events", seen.Snapshot, number, len(embedded))
+	}
+	for range 2 {
+		for _, d := range embedded {
+			if err := r.pipeline.Sealer.Handle(t.Context(), d); err != nil && !errors.Is(err, bus.ErrObsolete) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if current := r.current(); current.Number == number {
+		t.Fatalf("snapshot %d was sealed %s by events of another life", number, current.Level)
+	}
+	close(gate.open)
+	r.catchUp()
+	r.wantClean()
+}
