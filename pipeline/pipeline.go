@@ -40,6 +40,8 @@ type Parts struct {
 	Observer stage.Observer
 	// OnSealed is told of every seal after it is durable; nil means nobody.
 	OnSealed func(store.Snapshot)
+	// OnWritten is that of apply.Options; nil means nobody.
+	OnWritten func(bytes, again int64)
 	// Candidates is told to index what was sealed, by the process that seals; nil means that
 	// the store proposes no candidates.
 	Candidates CandidateIndex
@@ -113,7 +115,7 @@ func New(parts Parts) *Pipeline {
 	paths, _ := parts.Provider.(embedding.PathEmbedder)
 	p.Sealer = apply.New(parts.Store, apply.Options{
 		Outbox: p.Outbox, Recipe: parts.Recipe, Paths: paths, Fallback: parts.Fallback,
-		TextThreshold: parts.TextThreshold, OnSealed: onSealed, Now: parts.Now, Log: parts.Log,
+		TextThreshold: parts.TextThreshold, OnSealed: onSealed, OnWritten: parts.OnWritten, Now: parts.Now, Log: parts.Log,
 	})
 	p.Reconciler = reconcile.New(parts.Store, parts.Bus, p.Outbox, p.Sealer, reconcile.Options{
 		Recipe: parts.Recipe, Shared: parts.Holder != "", Consumers: p.consumerNames, Now: parts.Now, Log: parts.Log,

@@ -233,15 +233,6 @@ type Writer interface {
 // list of a snapshot has no grace.
 const CollectGrace = time.Hour
 
-// Retention says what Collect keeps of every codebase: the current and the latest
-// snapshot, the base of the latest while it is not full, the newest full one, pinned ones,
-// the newest Keep, and those sealed after Since (the zero Since keeps none).
-type Retention struct {
-	Keep   int
-	Since  time.Time
-	DryRun bool
-}
-
 // Collected counts what Collect removed, or would remove. Bytes are those of contents,
 // uncompressed, and of segments.
 type Collected struct {

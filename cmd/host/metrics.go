@@ -55,6 +55,7 @@ func (h *Host) metered(p pipeline.Parts) pipeline.Parts {
 		told = append(told, p.Observer)
 	}
 	p.Observer, p.Provider = told, h.meter.Provider(p.Provider)
+	p.OnWritten = h.meter.Written
 	sealed, trouble := p.OnSealed, p.OnTrouble
 	p.OnSealed = func(s store.Snapshot) {
 		h.meter.Sealed(s)

@@ -15,7 +15,7 @@ var _ stage.Observer = (*Meter)(nil)
 // Meter counts what a process does. Its methods may be called from several goroutines.
 type Meter struct {
 	events, files, units, retries, seals *exposition.Counter
-	calls, texts                         *exposition.Counter
+	calls, texts, segments               *exposition.Counter
 	sealing, checks, embedding           *exposition.Histogram
 }
 
@@ -35,6 +35,7 @@ func New() *Meter {
 		seals:     counter("freshet_seals_total", "Snapshots that were sealed, by level.", "level"),
 		calls:     counter("freshet_provider_calls_total", "Calls of the embedding provider, by outcome.", "outcome"),
 		texts:     counter("freshet_provider_texts_total", "Texts that the embedding provider was sent."),
+		segments:  counter("freshet_segment_bytes_total", "Bytes of segments that were written: for new, or again by a merge.", "cause"),
 		sealing:   histogram("freshet_seal_seconds", "Time from the opening of a snapshot to its seal.", exposition.Minutes(), "level"),
 		checks:    histogram("freshet_check_seconds", "Time of a check of a tree, without the wait for what it found.", exposition.Seconds(), "state"),
 		embedding: histogram("freshet_provider_seconds", "Time of a call of the embedding provider.", exposition.Seconds()),
@@ -42,6 +43,7 @@ func New() *Meter {
 	for _, s := range []store.Stage{store.StageChunk, store.StageEmbed} {
 		m.Processed("", 0, s, 0, 0, 0)
 	}
+	m.Written(0, 0)
 	for _, cause := range []string{causeStore, causeProvider, causeFile} {
 		m.retries.Add(0, cause)
 	}
@@ -87,11 +89,18 @@ func (m *Meter) Trouble(err error) {
 	m.retries.Add(1, cause)
 }
 
+// Written takes note of bytes of segments: all that were written, and how many of them were
+// in the index before.
+func (m *Meter) Written(bytes, again int64) {
+	m.segments.Add(float64(max(bytes-again, 0)), "new")
+	m.segments.Add(float64(again), "merge")
+}
+
 // Checked takes note of a check that ended with a verdict's state.
 func (m *Meter) Checked(state string, took time.Duration) { m.checks.Observe(took.Seconds(), state) }
 
 // Write adds what was counted to a page.
 func (m *Meter) Write(p *exposition.Page) {
-	p.Counters(m.events, m.files, m.units, m.retries, m.seals, m.calls, m.texts)
+	p.Counters(m.events, m.files, m.units, m.retries, m.seals, m.calls, m.texts, m.segments)
 	p.Histograms(m.sealing, m.checks, m.embedding)
 }

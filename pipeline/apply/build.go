@@ -37,12 +37,13 @@ func (s *Sealer) standard(ctx context.Context, id store.CodebaseID, level store.
 }
 
 // build writes segments that hold the parts of the entries, each sorted by path, and returns
-// them in order. When files do not have what the standard asks for, it writes none and
+// them in order; again is how many of their bytes the index has already. When files do not have what the standard asks for, it writes none and
 // returns a *tornError.
-func (s *Sealer) build(ctx context.Context, id store.CodebaseID, parts [][]store.FileEntry, want standard) ([]store.SegmentID, error) {
+func (s *Sealer) build(ctx context.Context, id store.CodebaseID, parts [][]store.FileEntry, again int64, want standard) ([]store.SegmentID, error) {
 	ids := make([]store.SegmentID, len(parts))
-	var writing sync.Mutex // one segment is written to the store at a time; guards all
+	var writing sync.Mutex // one segment is written to the store at a time; guards what follows
 	var all tornError
+	var size int64
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.opts.Builders)
 	for i, part := range parts {
@@ -62,7 +63,9 @@ func (s *Sealer) build(ctx context.Context, id store.CodebaseID, parts [][]store
 				return nil
 			}
 			ids[i], err = s.store.PutSegment(ctx, id, len(part), chunks, data)
-			s.written.bytes.Add(int64(len(data)))
+			if err == nil {
+				size += int64(len(data))
+			}
 			return err
 		})
 	}
@@ -72,6 +75,7 @@ func (s *Sealer) build(ctx context.Context, id store.CodebaseID, parts [][]store
 	if len(all.files) > 0 {
 		return nil, &all
 	}
+	s.note(size, min(size, again))
 	return ids, nil
 }
 

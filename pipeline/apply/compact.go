@@ -72,7 +72,7 @@ func (s *Sealer) merge(ctx context.Context, id store.CodebaseID, refs []store.Se
 	if err != nil {
 		return nil, err
 	}
-	built, err := s.build(ctx, id, parts, want)
+	built, err := s.build(ctx, id, parts, sumLive(refs), want)
 	var torn *tornError
 	if errors.As(err, &torn) {
 		s.opts.Log.Warn("segments left unmerged", "codebase", id, "segments", len(refs), "error", err)
@@ -80,9 +80,6 @@ func (s *Sealer) merge(ctx context.Context, id store.CodebaseID, refs []store.Se
 	}
 	if err != nil {
 		return nil, err
-	}
-	for _, ref := range refs {
-		s.written.compacted.Add(liveBytes(ref))
 	}
 	return built, nil
 }

@@ -107,6 +107,14 @@ func liveBytes(ref store.SegmentRef) int64 {
 	return ref.Bytes * int64(alive(ref)) / int64(ref.Files)
 }
 
+// sumLive is liveBytes of several.
+func sumLive(refs []store.SegmentRef) (sum int64) {
+	for _, ref := range refs {
+		sum += liveBytes(ref)
+	}
+	return sum
+}
+
 // mostlyDead reports whether so much of a segment is dead that it is worth a merge.
 func mostlyDead(ref store.SegmentRef) bool {
 	return float64(len(ref.Dead)) > maxDeadPart*float64(ref.Files)

@@ -47,19 +47,18 @@ func (s *Sealer) prepare(ctx context.Context, snapshot store.Snapshot, level sto
 	if err != nil {
 		return seal, 0, err
 	}
-	built, err := s.build(ctx, snapshot.Codebase, split(merged, s.opts.Builders), want)
+	built, err := s.build(ctx, snapshot.Codebase, split(merged, s.opts.Builders), sumLive(absorbed), want)
 	var torn *tornError
 	if errors.As(err, &torn) && torn.beside(upserted) {
 		// What the old segments hold is right: they stay as they are.
 		kept, absorbed = plan(withDead(base.Segments, seal.Dead), 0)
-		built, err = s.build(ctx, snapshot.Codebase, split(upserted, s.opts.Builders), want)
+		built, err = s.build(ctx, snapshot.Codebase, split(upserted, s.opts.Builders), 0, want)
 	}
 	if err != nil {
 		return seal, 0, err
 	}
 	for _, ref := range absorbed {
 		delete(seal.Dead, ref.ID)
-		s.written.absorbed.Add(liveBytes(ref))
 	}
 	for _, ref := range kept {
 		seal.Segments = append(seal.Segments, ref.ID)

@@ -34,6 +34,9 @@ type Options struct {
 	// Builders is the most large segments built at once, 0 means 2, and of small ones the
 	// most of one codebase.
 	Builders int
+	// OnWritten is told of bytes of segments that were put into the store, and how many of
+	// them the index had before. It must not block.
+	OnWritten func(bytes, again int64)
 	// OnSealed is told of every seal after it is durable. It must not block.
 	OnSealed func(store.Snapshot)
 	Now      func() time.Time // nil means time.Now
@@ -69,6 +72,9 @@ func New(s store.Store, opts Options) *Sealer {
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.OnWritten == nil {
+		opts.OnWritten = func(int64, int64) {}
 	}
 	if opts.OnSealed == nil {
 		opts.OnSealed = func(store.Snapshot) {}

@@ -3,19 +3,18 @@ package apply
 import "sync/atomic"
 
 // written counts the bytes of segments that a sealer put into the store.
-type written struct {
-	bytes, absorbed, compacted atomic.Int64
+type written struct{ bytes, again atomic.Int64 }
+
+// note adds to the counts, and tells whoever asked to be told.
+func (s *Sealer) note(bytes, again int64) {
+	s.written.bytes.Add(bytes)
+	s.written.again.Add(again)
+	s.opts.OnWritten(bytes, again)
 }
 
-// Written is what a sealer put into the store since it was made.
-type Written struct {
-	// Bytes are those of all segments. Absorbed and Compacted are the live bytes of old
-	// segments among them that were written again, by seals and by Compact.
-	Bytes, Absorbed, Compacted int64
-}
-
-// Written counts the bytes of segments written so far: the write amplification of the index
-// is Bytes / (Bytes - Absorbed - Compacted).
-func (s *Sealer) Written() Written {
-	return Written{s.written.bytes.Load(), s.written.absorbed.Load(), s.written.compacted.Load()}
+// Written counts the bytes of segments put into the store since the sealer was made, and
+// those of them that the index had before, which were written again by a merge. The write
+// amplification is bytes / (bytes - again).
+func (s *Sealer) Written() (bytes, again int64) {
+	return s.written.bytes.Load(), s.written.again.Load()
 }

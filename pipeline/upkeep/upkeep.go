@@ -14,11 +14,29 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// The retention: the newest snapshots, and those of the last days.
+// The retention: the newest snapshots, and those of the last days, thinned with their age:
+// all of the last hour, then one a minute, one an hour, and one a day. So however many edits
+// are made, some 350 snapshots at most are older than an hour.
 const (
 	keepSnapshots = 20
 	keepTime      = 7 * 24 * time.Hour
+
+	keepAll    = time.Hour
+	keepMinute = 6 * time.Hour
+	keepHour   = 2 * 24 * time.Hour
 )
+
+// retention is the retention at a time.
+func retention(now time.Time, dryRun bool) store.Retention {
+	return store.Retention{
+		Keep: keepSnapshots, Since: now.Add(-keepTime), DryRun: dryRun,
+		Thin: []store.Thinning{
+			{Before: now.Add(-keepAll), Every: time.Minute},
+			{Before: now.Add(-keepMinute), Every: time.Hour},
+			{Before: now.Add(-keepHour), Every: 24 * time.Hour},
+		},
+	}
+}
 
 // The times between looks for segments to merge, and for what to collect.
 const (
@@ -145,7 +163,7 @@ func (k *Keeper) Tidy(ctx context.Context) error {
 // Collect removes what the retention does not keep, and from the log what is left of
 // codebases that were cleared.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (store.Collected, error) {
-	collected, err := k.store.Collect(ctx, store.Retention{Keep: keepSnapshots, Since: k.opts.Now().Add(-keepTime), DryRun: dryRun})
+	collected, err := k.store.Collect(ctx, retention(k.opts.Now(), dryRun))
 	if err != nil {
 		return collected, fmt.Errorf("collect: %w", err)
 	}

@@ -135,6 +135,56 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestEditsLeaveFewSnapshots: 2,094 edits of a working week leave snapshots and segments in
+// a number that does not grow with them, although upkeep looks only now and then.
+func TestEditsLeaveFewSnapshots(t *testing.T) {
+	t.Parallel()
+	now := began
+	s := memstore.New(memstore.Options{Now: func() time.Time { return now }})
+	log := membus.New()
+	h := &house{t, s, log}
+	t.Cleanup(func() { h.must(errors.Join(log.Close(), s.Close())) })
+	k := upkeep.New(s, log, nil, upkeep.Options{Now: func() time.Time { return now }})
+	_, err := s.Register(t.Context(), store.Codebase{ID: "a", Name: "a", Root: "/a"})
+	h.must(err)
+	for number := uint64(1); number <= 2094; number++ {
+		now = now.Add(20 * time.Second)
+		if number%700 == 0 {
+			now = now.Add(12 * time.Hour) // the night
+		}
+		root := merkle.Hash{byte(number), byte(number >> 8)}
+		h.must(h.open(store.Opening{
+			Codebase: "a", Number: number, Parent: number - 1, Recipe: store.Recipe{Schema: 1}, Root: root, Rebuild: number == 1, At: now,
+		}))
+		segment, err := s.PutSegment(t.Context(), "a", 1, 1, []byte{byte(number)})
+		h.must(err)
+		h.must(s.Seal(t.Context(), store.Seal{Codebase: "a", Number: number, Level: store.LevelFull, At: now, Segments: []store.SegmentID{segment}}))
+		if number%180 == 0 {
+			_, err := k.Collect(t.Context(), false)
+			h.must(err)
+		}
+	}
+	count := func(what string, most int) {
+		t.Helper()
+		_, err := k.Collect(t.Context(), false)
+		h.must(err)
+		all, err := s.Snapshots(t.Context(), "a")
+		h.must(err)
+		usage, err := s.Usage(t.Context())
+		h.must(err)
+		if len(all) > most || usage.Segments > len(all) {
+			t.Errorf("%s: %d snapshots and %d segments are left, want at most %d", what, len(all), usage.Segments, most)
+		}
+	}
+	count("at once", 180+350)
+	now = now.Add(2 * time.Hour)
+	count("two hours later", 350)
+	now = now.Add(3 * 24 * time.Hour)
+	count("three days later", 20+4)
+	now = now.Add(7 * 24 * time.Hour)
+	count("a week later", 20)
+}
+
 // long is a log that says it has grown.
 type long struct{ *membus.Bus }
 

@@ -33,7 +33,7 @@ func (s *Store) Collect(ctx context.Context, r store.Retention) (collected store
 	err = s.write(ctx, func() error {
 		reached := newReach()
 		for _, c := range s.codebases {
-			retained := c.retained(r)
+			retained := r.Retained(c.Codebase, c.newestFirst())
 			for number, n := range c.snapshots {
 				if retained[number] {
 					s.mark(reached, n)
@@ -52,24 +52,6 @@ func (s *Store) Collect(ctx context.Context, r store.Retention) (collected store
 		return nil
 	})
 	return collected, err
-}
-
-// retained says which snapshots stay.
-func (c *codebase) retained(r store.Retention) map[uint64]bool {
-	keep := map[uint64]bool{c.Current: true, c.Latest: true}
-	newestFull := false
-	for i, n := range c.newestFirst() {
-		if i < r.Keep || n.Pinned || (!r.Since.IsZero() && n.SealedAt.After(r.Since)) {
-			keep[n.Number] = true
-		}
-		if n.Number == c.Latest && n.Level != store.LevelFull {
-			keep[n.Base] = true
-		}
-		if n.Level == store.LevelFull && !newestFull {
-			keep[n.Number], newestFull = true, true
-		}
-	}
-	return keep
 }
 
 // dropFailures removes failures of files that no snapshot has.

@@ -76,7 +76,7 @@ func (g *collection) codebase(ctx context.Context, b store.Codebase, r store.Ret
 	if err != nil {
 		return err
 	}
-	keep := retained(b, all, r)
+	keep := r.Retained(b, plain(all))
 	var gone []int64
 	for _, n := range all {
 		if !keep[n.Number] {
@@ -114,24 +114,6 @@ const (
 	wanted = `EXISTS (SELECT FROM snapshots AS n WHERE n.tenant = $1 AND n.codebase = $2
 		AND m.first <= n.base AND n.base < m.last AND m.last <= n.number)`
 )
-
-// retained says which snapshots stay. all is sorted newest first.
-func retained(b store.Codebase, all []snapshot, r store.Retention) map[uint64]bool {
-	keep := map[uint64]bool{b.Current: true, b.Latest: true}
-	newestFull := false
-	for i, n := range all {
-		if i < r.Keep || n.Pinned || (!r.Since.IsZero() && n.SealedAt.After(r.Since)) {
-			keep[n.Number] = true
-		}
-		if n.Number == b.Latest && n.Level != store.LevelFull {
-			keep[n.Base] = true
-		}
-		if n.Level == store.LevelFull && !newestFull {
-			keep[n.Number], newestFull = true, true
-		}
-	}
-	return keep
-}
 
 func (g *collection) markRecipe(ctx context.Context, fp store.Fingerprint) error {
 	if g.recipes[fp] {

@@ -50,6 +50,15 @@ func hashOf(b []byte) (h merkle.Hash, err error) {
 	return merkle.Hash(b), nil
 }
 
+// plain are snapshots without their segments.
+func plain(rows []snapshot) []store.Snapshot {
+	all := make([]store.Snapshot, len(rows))
+	for i, n := range rows {
+		all[i] = n.Snapshot
+	}
+	return all
+}
+
 // snapshots lists the retained snapshots of a codebase, newest first.
 func (c *session) snapshots(ctx context.Context, id store.CodebaseID) (all []snapshot, err error) {
 	err = c.each(ctx, selectSnapshots+" ORDER BY number DESC", []any{string(id)}, func(rows pgx.Rows) error {
@@ -171,9 +180,7 @@ func (s *Store) Snapshots(ctx context.Context, id store.CodebaseID) (all []store
 			return err
 		}
 		rows, err := c.snapshots(ctx, id)
-		for _, n := range rows {
-			all = append(all, n.Snapshot)
-		}
+		all = plain(rows)
 		return err
 	})
 	return all, err

@@ -92,7 +92,7 @@ func (g *collection) codebase(b codebase, r store.Retention) error {
 	if err != nil {
 		return err
 	}
-	keep := retained(b, all, r)
+	keep := r.Retained(b.Codebase, plain(all))
 	var left []snapshot
 	for _, n := range all {
 		if !keep[n.Number] {
@@ -114,24 +114,6 @@ func (g *collection) codebase(b codebase, r store.Retention) error {
 		return err
 	}
 	return g.dropFailures(b)
-}
-
-// retained says which snapshots stay. all is sorted newest first.
-func retained(b codebase, all []snapshot, r store.Retention) map[uint64]bool {
-	keep := map[uint64]bool{b.Current: true, b.Latest: true}
-	newestFull := false
-	for i, n := range all {
-		if i < r.Keep || n.Pinned || (!r.Since.IsZero() && n.SealedAt.After(r.Since)) {
-			keep[n.Number] = true
-		}
-		if n.Number == b.Latest && n.Level != store.LevelFull {
-			keep[n.Base] = true
-		}
-		if n.Level == store.LevelFull && !newestFull {
-			keep[n.Number], newestFull = true, true
-		}
-	}
-	return keep
 }
 
 func (g *collection) markRecipe(fp store.Fingerprint) error {

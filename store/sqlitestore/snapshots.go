@@ -48,6 +48,15 @@ func (c *session) snapshot(id store.CodebaseID, num uint64) (b codebase, n snaps
 	return b, n, err
 }
 
+// plain are snapshots without their segments.
+func plain(rows []snapshot) []store.Snapshot {
+	all := make([]store.Snapshot, len(rows))
+	for i, n := range rows {
+		all[i] = n.Snapshot
+	}
+	return all
+}
+
 // snapshots lists the retained snapshots of a codebase, newest first.
 func (c *session) snapshots(b codebase) ([]snapshot, error) {
 	var all []snapshot
@@ -129,9 +138,7 @@ func (s *Store) Snapshots(ctx context.Context, id store.CodebaseID) (all []store
 			return err
 		}
 		rows, err := c.snapshots(b)
-		for _, n := range rows {
-			all = append(all, n.Snapshot)
-		}
+		all = plain(rows)
 		return err
 	})
 	return all, err

@@ -68,6 +68,36 @@ func testCollectRetention(t *testing.T, e *env) {
 	e.same("manifest that is left", e.manifest(id, 9), []store.FileEntry{file("x", "9")})
 }
 
+// testCollectThinned: of what is older than a time only the newest of each span stays, with
+// its files, and segments that only the others had go.
+func testCollectThinned(_ *testing.T, e *env) {
+	id := e.register("a")
+	e.clock.advance(e.clock.now().Truncate(time.Hour).Add(time.Hour).Sub(e.clock.now())) // to a full hour
+	for number := range 12 {
+		text := string(rune('a' + number))
+		n := e.open(id, edit{put: map[string]string{"x": text}})
+		e.seal(id, n.Number, e.segment(id, 1, text))
+		e.clock.advance(10 * time.Minute)
+	}
+	e.ok(e.s.SetPinned(e.ctx, id, 2, true))
+	e.clock.advance(2 * store.CollectGrace)
+	now := e.clock.now()
+	r := store.Retention{Keep: 1, Since: now.Add(-24 * time.Hour), Thin: []store.Thinning{{Before: now.Add(-2*time.Hour - 30*time.Minute), Every: time.Hour}}}
+	want := []uint64{12, 11, 10, 9, 6, 2}
+	got := e.collect(r)
+	e.same("retained", e.numbers(id), want)
+	e.same("collected", []int{got.Snapshots, got.Contents, got.Segments}, []int{6, 6, 6})
+	for _, number := range want {
+		text := string(rune('a' + number - 1))
+		e.same("manifest", e.manifest(id, number), []store.FileEntry{file("x", text)})
+		opened, err := e.s.OpenSegment(e.ctx, e.view(id, number)[0].ID)
+		e.ok(err)
+		e.same("segment", string(opened.Bytes()), text)
+		e.ok(opened.Close())
+	}
+	e.same("a second time", e.collect(r), store.Collected{})
+}
+
 func testCollectReachability(t *testing.T, e *env) {
 	id := e.register("a")
 	for _, text := range []string{"aa", "bb", "aa", "cc"} {

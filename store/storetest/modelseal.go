@@ -152,6 +152,7 @@ func (m *model) collect(t *rapid.T) {
 	r := store.Retention{Keep: rapid.IntRange(0, 3).Draw(t, "keep"), DryRun: rapid.IntRange(0, 3).Draw(t, "dry") == 0}
 	if rapid.Bool().Draw(t, "since") {
 		r.Since = m.clock.now().Add(-30 * 60e9)
+		r.Thin = []store.Thinning{{Before: m.clock.now().Add(-10 * 60e9), Every: 20 * 60e9}}
 	}
 	m.both(t, "collect", func(s store.Store, _ int) (any, error) { return s.Collect(m.ctx, r) })
 }

@@ -122,6 +122,7 @@ func seals() []check {
 func collections() []check {
 	return []check{
 		{"CollectRetention", testCollectRetention},
+		{"CollectThinned", testCollectThinned},
 		{"CollectReachability", testCollectReachability},
 		{"CollectGrace", testCollectGrace},
 		{"CollectSharedContents", testCollectSharedContents},
