@@ -140,8 +140,11 @@ func TestRowsLostBeforeTheSealAreMadeAgain(t *testing.T) {
 			s.lose = func() { tt.lose(r, s, r.rowsOf("edited.go")) }
 			s.mu.Unlock()
 			snapshot := r.catchUp()
-			if snapshot.Files != 7 || s.lose != nil {
-				t.Fatalf("snapshot %+v; lost nothing: %v", snapshot, s.lose != nil)
+			s.mu.Lock()
+			lost := s.lose == nil
+			s.mu.Unlock()
+			if snapshot.Files != 7 || !lost {
+				t.Fatalf("snapshot %+v; rows were lost: %v", snapshot, lost)
 			}
 			failures, err := s.Failures(t.Context(), r.codebase.ID)
 			r.must(err)

@@ -264,6 +264,7 @@ func (p *Pipeline) apply(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.consume(ctx, p.Sealer.Consumer(), p.Sealer.Handle) })
 	g.Go(func() error { return p.Reconciler.Run(ctx, p.parts.Reconcile) })
+	g.Go(func() error { return p.Sealer.Run(ctx) })
 	if p.candidates != nil {
 		g.Go(func() error { return p.candidates.run(ctx, p.parts.Reconcile) })
 	}

@@ -54,6 +54,7 @@ type Sealer struct {
 
 	written written
 
+	paced  chan struct{} // has a token when the pace of a track changed
 	large  chan struct{} // holds those who build a large segment
 	wantMu sync.Mutex    // guards wanted
 	wanted map[store.CodebaseID]bool
@@ -82,6 +83,7 @@ func New(s store.Store, opts Options) *Sealer {
 	return &Sealer{
 		store: s, opts: opts, fingerprint: opts.Recipe.Fingerprint(),
 		tracks: map[store.CodebaseID]*track{}, wanted: map[store.CodebaseID]bool{}, large: make(chan struct{}, opts.Builders),
+		paced: make(chan struct{}, 1),
 	}
 }
 
@@ -173,6 +175,7 @@ func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64
 	if err != nil {
 		return err
 	}
+	s.keepPace(t, snapshot, left, len(finished) > 0)
 	if left > 0 {
 		return s.sealText(ctx, t, snapshot, left)
 	}

@@ -19,6 +19,7 @@ type track struct {
 	remaining map[string]merkle.Hash // by path; nil when it is not known
 	// hinted are the files that events said are done since the store was read, by path.
 	hinted map[string]merkle.Hash
+	pace   pace
 	// unmerged are segments that Compact gave up merging, with the dead files they had then.
 	unmerged map[store.SegmentID]int
 }
