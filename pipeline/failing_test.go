@@ -38,6 +38,27 @@ func TestPoisonFileIsParked(t *testing.T) {
 	r.wantClean()
 }
 
+// Files that share a poisonous content are parked together: one of them is tried for all,
+// and none waits for the reconciliation.
+func TestPoisonousTwinsAreParkedTogether(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{provider: &rejecting{Provider: builtin.New(), word: "poison"}, reconcile: time.Hour})
+	for _, path := range []string{"bad.go", "dir/same.go", "other/same.go"} {
+		r.write(path, goFile("bad", "poison"))
+	}
+	r.catchUp()
+	failures, err := r.store.Failures(t.Context(), r.codebase.ID)
+	r.must(err)
+	for _, f := range failures {
+		if !f.Parked || f.Tries != store.MaxTries {
+			t.Errorf("failure %+v, want it parked after %d tries", f, store.MaxTries)
+		}
+	}
+	if len(failures) != 3 {
+		t.Errorf("%d files are parked, want 3: %+v", len(failures), failures)
+	}
+}
+
 type rejecting struct {
 	embedding.Provider
 	word string

@@ -35,12 +35,12 @@ func FateOf(err error, tries int) (Fate, time.Duration) {
 	case errors.As(err, &retry) && retry.After > 0:
 		return Redeliver, retry.After
 	}
-	return Redeliver, delay(tries)
+	return Redeliver, Backoff(tries)
 }
 
-// delay doubles with each try between MinDelay and MaxDelay, less up to a quarter at
+// Backoff is the delay after the tries-th failure. It doubles with each try between MinDelay and MaxDelay, less up to a quarter at
 // random, so that what failed together does not come back together.
-func delay(tries int) time.Duration {
+func Backoff(tries int) time.Duration {
 	d := MinDelay
 	for i := 1; i < tries && d < MaxDelay; i++ {
 		d *= 2

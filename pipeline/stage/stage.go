@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/freshet/freshet/pipeline/bus"
@@ -150,11 +151,12 @@ type fault struct {
 }
 
 // count adds a try to each fault and parks those that had their last. It returns the
-// error that has the message delivered again when a file is left to be tried.
+// error that has the message delivered again when a file is left to be tried, after a delay
+// that grows with the tries of the file: the deliveries of the message count outages too.
 func (c *core) count(ctx context.Context, cause event.Event, faults []fault) error {
 	var again error
 	parked := false
-	for _, f := range faults {
+	for _, f := range c.withTwins(cause, faults) {
 		path, err := merkle.UnquotePath(f.file.Path)
 		if err != nil {
 			return &bus.Drop{Err: err}
@@ -168,7 +170,7 @@ func (c *core) count(ctx context.Context, cause event.Event, faults []fault) err
 		}
 		c.Log.Warn("file failed", "stage", c.stage, "path", f.file.Path, "tries", failure.Tries, "parked", failure.Parked, "error", f.err)
 		if !failure.Parked {
-			again = fmt.Errorf("%s %s: %w", c.stage, f.file.Path, f.err)
+			again = &bus.Retry{After: bus.Backoff(failure.Tries), Err: fmt.Errorf("%s %s: %w", c.stage, f.file.Path, f.err)}
 			continue
 		}
 		if err := c.announceParked(ctx, cause, failure); err != nil {
@@ -182,6 +184,31 @@ func (c *core) count(ctx context.Context, cause event.Event, faults []fault) err
 		}
 	}
 	return again
+}
+
+// withTwins adds the other files of the event that have the content of a fault and the same
+// version of syntax: one of them was tried for all.
+func (c *core) withTwins(cause event.Event, faults []fault) []fault {
+	if len(faults) == 0 {
+		return nil
+	}
+	var files []event.File
+	switch {
+	case cause.Changed != nil:
+		files = cause.Changed.Files
+	case cause.Processed != nil:
+		files = cause.Processed.Files
+	}
+	out := slices.Clone(faults)
+	for _, f := range faults {
+		for _, other := range files {
+			same := other.Content == f.file.Content && c.Recipe.SyntaxVersion(other.Language) == c.Recipe.SyntaxVersion(f.file.Language)
+			if same && other.Path != f.file.Path {
+				out = append(out, fault{other, f.version, f.err})
+			}
+		}
+	}
+	return out
 }
 
 func (c *core) announceParked(ctx context.Context, cause event.Event, f store.Failure) error {
