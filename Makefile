@@ -9,13 +9,14 @@ FUZZTIME     ?= 20s
 KILLROUNDS   ?= 200
 CHAOSBLOCKS  ?= 10
 CHAOSSEED    ?= $(shell echo $$RANDOM)
+SEEDS        ?= 2000
 BENCHREPO    ?= .
 TIMEOUT      ?= 25m
 CORPUS       ?= .corpus
 QUERIES      ?= testdata/eval
 REPOS        ?= ..
 
-.PHONY: help build install test check race lint fmt fuzz bench killloop chaos histories freshness docs conformance topology corpus model eval clean
+.PHONY: help build install test check race lint fmt fuzz bench killloop chaos simulate histories freshness docs conformance topology corpus model eval clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +62,9 @@ killloop: ## the kill loop with KILLROUNDS rounds
 
 chaos: ## kill parts of a cluster for CHAOSBLOCKS blocks of edits, by CHAOSSEED
 	.ci/postgres $(GO) test -timeout 60m -run '^TestChaos$$' -v ./cmd/freshet -chaos.blocks $(CHAOSBLOCKS) -chaos.seed $(CHAOSSEED)
+
+simulate: ## SEEDS random histories of edits and faults through the pipeline, in virtual time
+	$(GO) test -timeout 60m -run '^TestSimulation$$' -v ./cmd/simulation -simulation.seeds $(SEEDS)
 
 histories: ## rewrite the digests of testdata/histories
 	$(GO) test -run '^TestHistories$$' ./pipeline -update

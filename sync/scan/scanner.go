@@ -40,6 +40,9 @@ type Options struct {
 	// Stamp replaces the times that the file system gives, in nanoseconds, to stand in for
 	// a coarse one; nil keeps them.
 	Stamp func(ns int64) int64
+	// Fault stands in for a failing disk and for writers at awkward moments: it is asked
+	// before each step (stat, open, read, list, ...) on a path. nil is a disk without faults.
+	Fault func(op, path string) error
 	Now   func() time.Time // nil means time.Now
 	Log   *slog.Logger     // nil means discard
 }
@@ -80,7 +83,7 @@ func New(root string, opts Options) *Scanner {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Scanner{root: root, opts: opts}
+	return &Scanner{root: root, opts: opts, fault: opts.Fault}
 }
 
 func (s *Scanner) workers(prior *Index) int {

@@ -27,11 +27,20 @@ type Bus struct {
 	log         []bus.Stored // by sequence
 	last        uint64
 	bytes       uint64
-	byID        map[string]uint64 // sequence by message ID
+	byID        map[string]published // by message ID, the last one of each
 	consumers   map[string]*consumer
 	letters     []bus.DeadLetter
 	lastLetter  uint64
 }
+
+// published is where and when a message of some ID was appended.
+type published struct {
+	sequence uint64
+	at       time.Time
+}
+
+// dedupeWindow is how long the ID of a message keeps a repeat out, that of natsbus.
+const dedupeWindow = 2 * time.Minute
 
 var _ bus.Bus = (*Bus)(nil)
 
@@ -49,7 +58,7 @@ func NewLimited(maxBytes uint64) *Bus {
 func (b *Bus) begin() {
 	b.incarnation = rand.Text()
 	b.log, b.last, b.bytes = nil, 0, 0
-	b.byID = map[string]uint64{}
+	b.byID = map[string]published{}
 	for _, c := range b.consumers {
 		c.abandon()
 	}
@@ -86,10 +95,10 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 	defer b.mu.Unlock()
 	var fresh []bus.Message
 	var size uint64
-	last := uint64(0)
+	last, now := uint64(0), time.Now()
 	for _, m := range messages {
-		if sequence, ok := b.byID[m.ID]; ok {
-			last = max(last, sequence)
+		if p, ok := b.byID[m.ID]; ok && now.Sub(p.at) < dedupeWindow {
+			last = max(last, p.sequence)
 			continue
 		}
 		fresh = append(fresh, m)
@@ -115,9 +124,10 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 func (b *Bus) append(m bus.Message) {
 	b.last++
 	m.Data = slices.Clone(m.Data)
-	b.log = append(b.log, bus.Stored{Message: m, Sequence: b.last, At: time.Now().UTC()})
+	now := time.Now()
+	b.log = append(b.log, bus.Stored{Message: m, Sequence: b.last, At: now.UTC()})
 	b.bytes += uint64(len(m.Data))
-	b.byID[m.ID] = b.last
+	b.byID[m.ID] = published{b.last, now}
 }
 
 func (b *Bus) lastOf(id store.CodebaseID, lane bus.Lane) uint64 {
