@@ -12,7 +12,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/freshet/freshet/mcp/exposition"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -147,15 +146,7 @@ func (s *Server) handler(ended context.Context, o HTTPOptions) http.Handler {
 	started := s.opts.Now()
 	open, closed := http.NewServeMux(), http.NewServeMux()
 	closed.Handle("/mcp", s.bounded(o, protocol))
-	closed.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		var page exposition.Page
-		s.metrics.write(&page, s.limit.inFlight(), s.opts.Now().Sub(started))
-		if s.opts.Metrics != nil {
-			s.opts.Metrics(r.Context(), &page)
-		}
-		w.Header().Set("Content-Type", exposition.ContentType)
-		_, _ = page.WriteTo(w)
-	})
+	closed.Handle("GET /metrics", MetricsHandler(s.collectors(started)...))
 	closed.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { s.page(w, r, o.Token != "", started) })
 	open.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if ended.Err() != nil {

@@ -313,7 +313,7 @@ func TestPages(t *testing.T) {
 		}
 		_, figures := s.get("/metrics", headers)
 		for _, line := range []string{
-			`freshet_calls_total{tool="search_codebase",outcome="ok"} 1`, `freshet_answers_total{freshness="current"} 1`,
+			`freshet_calls_total{outcome="ok",tool="search_codebase"} 1`, `freshet_answers_total{freshness="current"} 1`,
 			"freshet_calls_in_flight 0", `freshet_call_seconds_count{tool="search_codebase"} 1`,
 		} {
 			if !strings.Contains(figures, line+"\n") {

@@ -1,30 +1,46 @@
 package mcpserver
 
 import (
+	"net/http"
 	"time"
 
-	"github.com/freshet/freshet/mcp/exposition"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store/search"
 )
 
 // metrics counts what the server did. Labels come from fixed sets, so that their number
 // does not grow with what clients send.
 type metrics struct {
-	calls, answers, refused *exposition.Counter
-	seconds                 *exposition.Histogram
+	calls, answers, refused *prometheus.CounterVec
+	seconds                 *prometheus.HistogramVec
 }
 
 func newMetrics() *metrics {
-	counter := func(name, help string, labels ...string) *exposition.Counter {
-		return exposition.NewCounter(exposition.Family{Name: name, Help: help, Labels: labels})
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	return &metrics{
+	m := &metrics{
 		calls:   counter("freshet_calls_total", "Calls of tools, by outcome.", "tool", "outcome"),
 		answers: counter("freshet_answers_total", "Answers, by what they say of freshness.", "freshness"),
 		refused: counter("freshet_refused_total", "HTTP requests turned away, by reason.", "reason"),
-		seconds: exposition.NewHistogram(exposition.Family{
-			Name: "freshet_call_seconds", Help: "Latency of calls.", Labels: []string{"tool"},
-		}, exposition.Seconds()),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "freshet_call_seconds", Help: "Latency of calls.", Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30},
+		}, []string{"tool"}),
 	}
+	// Served as 0 before they happen, so that an alert on them can be written and tested.
+	for _, t := range tool.Tools() {
+		m.calls.WithLabelValues(t.Name, "ok")
+		m.seconds.WithLabelValues(t.Name)
+	}
+	for _, state := range []search.Freshness{search.Current, search.CaughtUp, search.Behind, search.Unchecked, search.Unknown} {
+		m.answers.WithLabelValues(string(state))
+	}
+	m.refused.WithLabelValues("token")
+	return m
 }
 
 // observe counts a call.
@@ -33,21 +49,37 @@ func (m *metrics) observe(line record, took time.Duration) {
 	if line.Error != "" {
 		outcome = string(line.Error)
 	}
-	m.calls.Add(1, line.Tool, outcome)
-	m.seconds.Observe(took.Seconds(), line.Tool)
+	m.calls.WithLabelValues(line.Tool, outcome).Inc()
+	m.seconds.WithLabelValues(line.Tool).Observe(took.Seconds())
 	if line.Freshness != "" {
-		m.answers.Add(1, line.Freshness)
+		m.answers.WithLabelValues(line.Freshness).Inc()
 	}
 }
 
 // refuse counts a request that was turned away before it was read.
-func (m *metrics) refuse(reason string) { m.refused.Add(1, reason) }
+func (m *metrics) refuse(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
-// write adds the metrics to a page.
-func (m *metrics) write(p *exposition.Page, inFlight int, uptime time.Duration) {
-	p.Counters(m.calls)
-	p.Histograms(m.seconds)
-	p.Counters(m.answers, m.refused)
-	p.Gauge(exposition.Family{Name: "freshet_calls_in_flight", Help: "Calls under way."}, exposition.Sample{Value: float64(inFlight)})
-	p.Gauge(exposition.Family{Name: "freshet_uptime_seconds", Help: "Time since the start."}, exposition.Sample{Value: float64(int64(uptime.Seconds()))})
+// collectors are those of a server that started at a time.
+func (s *Server) collectors(started time.Time) []prometheus.Collector {
+	all := []prometheus.Collector{
+		s.metrics.calls, s.metrics.seconds, s.metrics.answers, s.metrics.refused,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "freshet_calls_in_flight", Help: "Calls under way."},
+			func() float64 { return float64(s.limit.inFlight()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "freshet_uptime_seconds", Help: "Time since the start."},
+			func() float64 { return float64(int64(s.opts.Now().Sub(started).Seconds())) }),
+	}
+	if s.opts.Metrics != nil {
+		all = append(all, s.opts.Metrics)
+	}
+	return all
+}
+
+// MetricsHandler serves collectors in the formats of Prometheus, with those of the process,
+// of the Go runtime and of the build. It panics when two collectors have a name in common.
+func MetricsHandler(all ...prometheus.Collector) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector(), collectors.NewBuildInfoCollector())
+	registry.MustRegister(all...)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }

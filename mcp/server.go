@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/freshet/freshet/mcp/exposition"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -41,7 +41,7 @@ type Options struct {
 	// MaxLine bounds one message on standard input; 0 means 4 MiB.
 	MaxLine int
 	// Metrics adds those of whatever answers the calls; nil adds none.
-	Metrics func(ctx context.Context, p *exposition.Page)
+	Metrics prometheus.Collector
 	// Ready returns nil when calls can be answered in full now. Whoever reaches the server
 	// may read the text of its error. nil means always.
 	Ready func(ctx context.Context) error

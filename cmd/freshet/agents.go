@@ -40,7 +40,7 @@ func (a agents) session(s cli.Service, patience time.Duration) *host.Session {
 func (a agents) server(session *host.Session, s cli.Service) (*mcpserver.Server, error) {
 	return mcpserver.New(session, mcpserver.Options{
 		Version: s.Version, Dir: s.Dir, AllowRoots: s.AllowRoots, Structured: s.Structured, Telemetry: s.Telemetry, QueryText: s.QueryText,
-		Metrics: session.Metrics, Ready: session.Ready, Log: s.Log,
+		Metrics: session, Ready: session.Ready, Log: s.Log,
 	})
 }
 

@@ -44,7 +44,7 @@ func (p provider) Embed(ctx context.Context, kind embedding.Kind, texts []string
 	default:
 		outcome = "failed"
 	}
-	p.meter.calls.Add(1, outcome)
+	p.meter.calls.WithLabelValues(outcome).Inc()
 	p.meter.texts.Add(float64(len(texts)))
 	p.meter.embedding.Observe(time.Since(began).Seconds())
 	return vectors, err

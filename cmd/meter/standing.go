@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/freshet/freshet/mcp/exposition"
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/store"
@@ -74,19 +73,24 @@ const (
 	readLasts = 3 * time.Second
 )
 
-// Write adds what was read to a page. A log or a store that is away is told by the page and
-// leaves out what only it knows.
-func (s *Standing) Write(ctx context.Context, p *exposition.Page) {
+var _ prometheus.Collector = (*Standing)(nil)
+
+// Describe implements prometheus.Collector. What is collected depends on what can be read.
+func (s *Standing) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector. A log or a store that is away is told by its own
+// gauge, and what only it knows is left out.
+func (s *Standing) Collect(to chan<- prometheus.Metric) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := s.now(); s.at.IsZero() || now.Sub(s.at).Abs() > readLasts {
-		s.state, s.at = s.read(ctx), now
+		s.state, s.at = s.read(), now
 	}
-	s.state.write(p)
+	s.state.collect(to)
 }
 
-func (s *Standing) read(ctx context.Context) standing {
-	ctx, cancel := context.WithTimeout(ctx, readTime)
+func (s *Standing) read() standing {
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	var r standing
 	var both errgroup.Group
@@ -106,7 +110,7 @@ func (s *Standing) read(ctx context.Context) standing {
 	_ = both.Wait() // neither returns one
 	for _, err := range []error{r.logErr, r.indexErr} {
 		if err != nil {
-			s.logger.Warn("metrics", "error", err)
+			s.logger.Warn("reading for metrics failed", "error", err)
 		}
 	}
 	return r
@@ -161,45 +165,52 @@ func (s *Standing) codebase(ctx context.Context, b store.Codebase) (c codebase, 
 	return c, nil
 }
 
-func (r standing) write(p *exposition.Page) {
-	gauge := func(name, help string, samples []exposition.Sample, labels ...string) {
-		p.Gauge(exposition.Family{Name: name, Help: help, Labels: labels}, samples...)
+// sample is one value of a gauge under the values of its labels.
+type sample struct {
+	value  float64
+	labels []string
+}
+
+func (r standing) collect(to chan<- prometheus.Metric) {
+	gauge := func(name, help string, samples []sample, labels ...string) {
+		desc := prometheus.NewDesc(name, help, labels, nil)
+		for _, s := range samples {
+			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, s.value, s.labels...)
+		}
 	}
-	one := func(v float64) []exposition.Sample { return []exposition.Sample{{Value: v}} }
-	up := func(err error) []exposition.Sample {
+	one := func(v float64) []sample { return []sample{{value: v}} }
+	up := func(err error) []sample {
 		if err != nil {
 			return one(0)
 		}
 		return one(1)
 	}
-	each := func(value func(c codebase) float64) (samples []exposition.Sample) {
+	each := func(value func(c codebase) float64) (samples []sample) {
 		for _, c := range r.codebases {
-			samples = append(samples, exposition.Sample{Value: value(c), Labels: []string{string(c.ID), c.Name}})
+			samples = append(samples, sample{value(c), []string{string(c.ID), strings.ToValidUTF8(c.Name, "\uFFFD")}})
+		}
+		return samples
+	}
+	consumers := func(value func(c bus.ConsumerState) float64) (samples []sample) {
+		for name, c := range r.log.Consumers {
+			samples = append(samples, sample{value(c), []string{name}})
 		}
 		return samples
 	}
 	gauge("freshet_log_up", "Whether the event log answers.", up(r.logErr))
 	gauge("freshet_store_up", "Whether the store answers.", up(r.indexErr))
-	var lags, log, dead []exposition.Sample
-	if r.logErr == nil {
-		lags = each(func(c codebase) float64 { return float64(r.lags[c.ID].Messages) })
-		log, dead = one(float64(r.log.Messages)), one(float64(r.marks.DeadLetters))
-	}
-	gauge("freshet_lag_events", "Events of a codebase that a stage has not finished, up to 20,000.", lags, "codebase", "name")
 	gauge("freshet_lag_seconds", "Age of the snapshot that awaits its seal, 0 when none does.",
 		each(func(c codebase) float64 { return c.lag }), "codebase", "name")
 	gauge("freshet_snapshot_age_seconds", "Time since the served snapshot was sealed.",
 		each(func(c codebase) float64 { return c.age }), "codebase", "name")
 	gauge("freshet_parked_files", "Files that were given up, see freshet status.",
 		each(func(c codebase) float64 { return float64(c.parked) }), "codebase", "name")
-	gauge("freshet_dead_letters", "Messages that no worker could take, see freshet dead-letters.", dead)
-	gauge("freshet_log_messages", "Messages in the event log.", log)
-	gauge("freshet_log_bytes", "Bytes in the event log.", scale(log, float64(r.log.Bytes)))
-	consumers := func(value func(c bus.ConsumerState) float64) (samples []exposition.Sample) {
-		for _, name := range slices.Sorted(maps.Keys(r.log.Consumers)) {
-			samples = append(samples, exposition.Sample{Value: value(r.log.Consumers[name]), Labels: []string{name}})
-		}
-		return samples
+	if r.logErr == nil {
+		gauge("freshet_lag_events", "Events of a codebase that a stage has not finished, up to 20,000.",
+			each(func(c codebase) float64 { return float64(r.lags[c.ID].Messages) }), "codebase", "name")
+		gauge("freshet_dead_letters", "Messages that no worker could take, see freshet dead-letters.", one(float64(r.marks.DeadLetters)))
+		gauge("freshet_log_messages", "Messages in the event log.", one(float64(r.log.Messages)))
+		gauge("freshet_log_bytes", "Bytes in the event log.", one(float64(r.log.Bytes)))
 	}
 	gauge("freshet_consumer_pending", "Messages that a consumer has not delivered.",
 		consumers(func(c bus.ConsumerState) float64 { return float64(c.Pending) }), "consumer")
@@ -207,17 +218,9 @@ func (r standing) write(p *exposition.Page) {
 		consumers(func(c bus.ConsumerState) float64 { return float64(c.InFlight) }), "consumer")
 	gauge("freshet_consumer_redelivered", "Messages in flight that were delivered before.",
 		consumers(func(c bus.ConsumerState) float64 { return float64(c.Redelivers) }), "consumer")
-	var advisories []exposition.Sample
-	for _, kind := range slices.Sorted(maps.Keys(r.marks.Advisories)) {
-		advisories = append(advisories, exposition.Sample{Value: float64(r.marks.Advisories[kind]), Labels: []string{kind}})
+	var advisories []sample
+	for kind, n := range r.marks.Advisories {
+		advisories = append(advisories, sample{float64(n), []string{kind}})
 	}
 	gauge("freshet_advisories", "What the cluster advised of since the start of this process, by kind.", advisories, "kind")
-}
-
-// scale is the same samples with another value.
-func scale(samples []exposition.Sample, value float64) []exposition.Sample {
-	if len(samples) == 0 {
-		return nil
-	}
-	return []exposition.Sample{{Value: value}}
 }

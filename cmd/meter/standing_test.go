@@ -3,12 +3,14 @@ package meter
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/freshet/freshet/mcp/exposition"
+	mcpserver "github.com/freshet/freshet/mcp"
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/store"
@@ -59,12 +61,10 @@ func (m moving) Failures(_ context.Context, id store.CodebaseID) ([]store.Failur
 func TestStandingWhileSnapshotsGo(t *testing.T) {
 	t.Parallel()
 	for err, up := range map[error]string{store.ErrNotFound: "1", store.ErrNoSnapshot: "1", store.ErrUnavailable: "0"} {
-		var page exposition.Page
-		NewStanding(quiet{}, moving{err}, nil, time.Now, slog.New(slog.DiscardHandler)).Write(t.Context(), &page)
-		var text strings.Builder
-		if _, err := page.WriteTo(&text); err != nil {
-			t.Fatal(err)
-		}
+		page := httptest.NewRecorder()
+		standing := NewStanding(quiet{}, moving{err}, nil, time.Now, slog.New(slog.DiscardHandler))
+		mcpserver.MetricsHandler(standing).ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		text := page.Body
 		lines := strings.Split(text.String(), "\n")
 		if !slices.Contains(lines, "freshet_store_up "+up) {
 			t.Errorf("%v: the store is up or not, want %s:\n%s", err, up, text.String())

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	mcpserver "github.com/freshet/freshet/mcp"
-	"github.com/freshet/freshet/mcp/exposition"
 )
 
 // health serves whether the worker is alive, whether it is ready, and its counts. The zero
@@ -36,7 +35,7 @@ func listen(ctx context.Context, w *worker) (*health, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", w.ready)
-	mux.Handle("GET /metrics", mcpserver.Bearer(w.opts.Token, http.HandlerFunc(w.counts), nil))
+	mux.Handle("GET /metrics", mcpserver.Bearer(w.opts.Token, mcpserver.MetricsHandler(w.meter, w.standing), nil))
 	return &health{listener: listener, server: &http.Server{Handler: mux, ReadHeaderTimeout: headerWait}}, nil
 }
 
@@ -52,15 +51,6 @@ func (w *worker) ready(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	say(rw, http.StatusOK, "ready\n")
-}
-
-// counts writes the metrics.
-func (w *worker) counts(rw http.ResponseWriter, r *http.Request) {
-	var page exposition.Page
-	w.meter.Write(&page)
-	w.standing.Write(r.Context(), &page)
-	rw.Header().Set("Content-Type", exposition.ContentType)
-	_, _ = page.WriteTo(rw) // a client that is gone does not matter
 }
 
 // say answers; a client that is gone does not matter.

@@ -22,7 +22,7 @@ import (
 // agents serves agents from a host, and returns the address of its metrics.
 func (s *site) agents(on *host.Session) string {
 	s.t.Helper()
-	server, err := mcpserver.New(on, mcpserver.Options{Metrics: on.Metrics})
+	server, err := mcpserver.New(on, mcpserver.Options{Metrics: on})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestMetrics(t *testing.T) {
 	s.call(on, "index", map[string]any{"path": root, "wait": true})
 	s.call(on, "search", map[string]any{"query": "F3", "mode": "text", "codebase": root})
 	for _, line := range []string{
-		`freshet_stage_events_total\{stage="chunk"\} [1-9]\d*`, `freshet_stage_files_total\{stage="embed",result="made"\} 30`,
+		`freshet_stage_events_total\{stage="chunk"\} [1-9]\d*`, `freshet_stage_files_total\{result="made",stage="embed"\} 30`,
 		`freshet_stage_units_total\{stage="chunk"\} [1-9]\d*`, `freshet_provider_calls_total\{outcome="ok"\} [1-9]\d*`,
 		`freshet_seals_total\{level="full"\} [1-9]\d*`, `freshet_seal_seconds_count\{level="full"\} [1-9]\d*`,
 		`freshet_lag_events\{codebase="c[a-z2-7]+",name="\d+"\} 0`, `freshet_lag_seconds\{.*\} 0`, `freshet_parked_files\{.*\} 0`,
@@ -86,7 +86,7 @@ func TestMetrics(t *testing.T) {
 	s.awaitLine(figures, `freshet_check_seconds_count\{state="(current|caught_up)"\} [1-9]\d*`)
 	s.awaitLine(figures, `freshet_host 1`)
 
-	names := regexp.MustCompile(`(?m)^# TYPE (\S+)`)
+	names := regexp.MustCompile(`(?m)^# TYPE (freshet_\S+)`)
 	served := map[string]bool{}
 	for _, url := range []string{health + "/metrics", figures} {
 		for _, m := range names.FindAllStringSubmatch(s.get(url), -1) {
@@ -105,6 +105,11 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("served and documented differ (-documented +served):\n%s", diff)
 	}
 
+	for _, url := range []string{health + "/metrics", figures} {
+		for _, line := range []string{`process_open_fds [1-9]\d*`, `go_goroutines [1-9]\d*`, `go_build_info\{.*\} 1`} {
+			s.awaitLine(url, line)
+		}
+	}
 	s.sameGauges(string(doc), health+"/metrics", figures)
 
 	stop() // what is found from here on waits
@@ -145,7 +150,7 @@ func (s *site) sameGauges(doc, one, other string) {
 	_, own, _ := strings.Cut(doc, "Of the gauges these are, too:")
 	own, _, _ = strings.Cut(own, "The other gauges")
 	gauges := func(page string) (lines []string) {
-		for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) gauge$`).FindAllStringSubmatch(page, -1) {
+		for _, m := range regexp.MustCompile(`(?m)^# TYPE (freshet_\S+) gauge$`).FindAllStringSubmatch(page, -1) {
 			if strings.Contains(own, "`"+m[1]+"`") || m[1] == "freshet_snapshot_age_seconds" {
 				continue
 			}
