@@ -1,6 +1,11 @@
 package store
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/freshet/freshet/sync/merkle"
+)
 
 // Errors that callers branch on.
 var (
@@ -21,3 +26,26 @@ var (
 	ErrHeld              = errors.New("lease is held by another")
 	ErrFenced            = errors.New("lease was taken over by another")
 )
+
+// Damage names rows that are damaged.
+type Damage struct {
+	Contents  []merkle.Hash
+	Syntaxes  []SyntaxKey
+	Embedding string // the EmbeddingRecipe.Key of Vectors
+	Vectors   []merkle.Hash
+}
+
+// DamagedError is the error of a read of several rows some of which are damaged. It wraps
+// ErrCorrupt.
+type DamagedError struct {
+	Damage
+	Err error // of the first row
+}
+
+// Error returns how many rows are damaged, and what is wrong with the first.
+func (d *DamagedError) Error() string {
+	return fmt.Sprintf("%d damaged rows, the first: %v", len(d.Contents)+len(d.Syntaxes)+len(d.Vectors), d.Err)
+}
+
+// Unwrap returns what is wrong with the first row.
+func (d *DamagedError) Unwrap() error { return d.Err }

@@ -47,11 +47,13 @@ type Reader interface {
 	Content(ctx context.Context, h merkle.Hash) ([]byte, error)
 	// HasContents returns the subset of hashes that the store holds.
 	HasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error)
-	// Syntax returns the syntaxes that exist of the keys asked for.
+	// Syntax returns the syntaxes that exist of the keys asked for. When rows are damaged it
+	// returns the others, and a *DamagedError that names the damaged ones.
 	Syntax(ctx context.Context, keys []SyntaxKey) (map[SyntaxKey]Syntax, error)
 	// HasSyntax returns the subset of keys that exist.
 	HasSyntax(ctx context.Context, keys []SyntaxKey) (map[SyntaxKey]bool, error)
-	// Vectors returns the vectors that exist under an EmbeddingRecipe.Key.
+	// Vectors returns the vectors that exist under an EmbeddingRecipe.Key. When rows are damaged
+	// it returns the others, and a *DamagedError that names the damaged ones.
 	Vectors(ctx context.Context, embedding string, texts []merkle.Hash) (map[merkle.Hash]Vector, error)
 	// HasEmbedded returns the subset of keys all of whose chunks have vectors.
 	HasEmbedded(ctx context.Context, embedding string, keys []SyntaxKey) (map[SyntaxKey]bool, error)
@@ -202,6 +204,11 @@ type Writer interface {
 	// contents that are damaged. Snapshots stay as they are; opening a rebuild after a scan
 	// makes everything anew.
 	Forget(ctx context.Context, id CodebaseID) error
+
+	// Discard drops those of the rows named that cannot be read back, with the marks that say
+	// of a syntax that it has its vectors where that is not so any more: their work is pending
+	// again, and a content is missing until it is put. Rows that are whole stay.
+	Discard(ctx context.Context, d Damage) error
 
 	// PutOutbox commits events that accompany no other rows.
 	PutOutbox(ctx context.Context, events []OutboxEvent) error

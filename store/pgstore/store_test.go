@@ -14,6 +14,7 @@ import (
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/pgstore/pgtest"
 	"github.com/freshet/freshet/store/storetest"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // sharedDatabase names, within this process, the database of those tests that do with a
@@ -84,6 +85,17 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			return openTenant(t, Options{Now: now, Tenant: s.(*Store).tenant})
+		},
+		Damage: func(t *testing.T, s store.Store, row storetest.Row, h merkle.Hash) {
+			t.Helper()
+			key := map[storetest.Row]string{storetest.RowContent: "hash", storetest.RowSyntax: "content", storetest.RowVector: "text"}[row]
+			err := s.(*Store).write(t.Context(), func(c *session) error {
+				_, err := c.exec(t.Context(), "UPDATE "+string(row)+" SET body = set_byte(body, length(body) - 1, 255 - get_byte(body, length(body) - 1)) WHERE tenant = $1 AND "+key+" = $2", h[:])
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		},
 	})
 }

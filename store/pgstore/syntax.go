@@ -82,20 +82,26 @@ func theKeys(table, also string) string {
 
 // Syntax returns the syntaxes that exist of the keys asked for.
 func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (found map[store.SyntaxKey]store.Syntax, err error) {
+	var damage store.DamagedError
 	err = s.view(ctx, func(c *session) error {
-		found = make(map[store.SyntaxKey]store.Syntax, len(keys))
+		found, damage = make(map[store.SyntaxKey]store.Syntax, len(keys)), store.DamagedError{}
 		var texts [][]byte
 		var body []byte
 		return s.eachKey(ctx, c, keys, "SELECT r.content, r.version, r.texts, r.body"+theKeys("syntaxes", ""), nil, []any{&texts, &body},
 			func(k store.SyntaxKey) error {
 				x, err := s.decodeSyntax(k, texts, body)
 				if err != nil {
-					return fmt.Errorf("syntax of %s: %w", k.Content, err)
+					damage.Syntaxes = append(damage.Syntaxes, k)
+					damage.Err = cmp.Or(damage.Err, fmt.Errorf("syntax of %s: %w", k.Content, err))
+					return ctx.Err()
 				}
 				found[k] = x
 				return ctx.Err()
 			})
 	})
+	if err == nil && damage.Err != nil {
+		err = &damage
+	}
 	return found, err
 }
 

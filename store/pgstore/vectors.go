@@ -2,8 +2,10 @@ package pgstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,8 +18,10 @@ import (
 
 // Vectors returns the vectors that exist.
 func (s *Store) Vectors(ctx context.Context, embedding string, texts []merkle.Hash) (found map[merkle.Hash]store.Vector, err error) {
+	var damage store.DamagedError
 	err = s.view(ctx, func(c *session) error {
 		found = make(map[merkle.Hash]store.Vector, len(texts))
+		damage = store.DamagedError{Damage: store.Damage{Embedding: embedding}}
 		id, err := s.name(ctx, c, embedding)
 		if err != nil || id == 0 {
 			return err
@@ -28,7 +32,14 @@ func (s *Store) Vectors(ctx context.Context, embedding string, texts []merkle.Ha
 				SELECT text, body FROM vectors WHERE tenant = $1 AND embedding = $2 AND text = k.text LIMIT 1) AS v`, []any{id, raw(part)},
 				func(rows pgx.Rows) error {
 					h, v, err := scanVector(rows)
-					found[h] = v
+					switch {
+					case errors.Is(err, errVector):
+						damage.Vectors = append(damage.Vectors, h)
+						damage.Err = cmp.Or(damage.Err, err)
+						return nil
+					case err == nil:
+						found[h] = v
+					}
 					return err
 				})
 			if err != nil {
@@ -37,8 +48,14 @@ func (s *Store) Vectors(ctx context.Context, embedding string, texts []merkle.Ha
 		}
 		return nil
 	})
+	if err == nil && damage.Err != nil {
+		err = &damage
+	}
 	return found, err
 }
+
+// errVector is wrapped by the errors of vectors that cannot be decoded.
+var errVector = errors.New("damaged vector")
 
 func scanVector(rows pgx.Rows) (h merkle.Hash, v store.Vector, err error) {
 	var text, body []byte
@@ -49,7 +66,7 @@ func scanVector(rows pgx.Rows) (h merkle.Hash, v store.Vector, err error) {
 		return h, v, err
 	}
 	if v, err = decodeVector(h, body); err != nil {
-		return h, v, fmt.Errorf("vector of %s: %w", h, err)
+		return h, v, fmt.Errorf("%w of %s: %w", errVector, h, err)
 	}
 	return h, v, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/storetest"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // childEnv names what a re-executed test binary is to do instead of running tests.
@@ -48,6 +49,18 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			return openAt(t, s.(*Store).Dir(), now)
+		},
+		Damage: func(t *testing.T, s store.Store, row storetest.Row, h merkle.Hash) {
+			t.Helper()
+			statement := map[storetest.Row]string{
+				storetest.RowContent: "UPDATE contents SET size = size - 1 WHERE hash = ?",
+				storetest.RowSyntax:  "UPDATE syntaxes SET body = substr(body, 1, length(body) - 1) || x'ff' WHERE content = ?",
+				storetest.RowVector:  "UPDATE vectors SET body = substr(body, 1, length(body) - 1) || x'ff' WHERE text = ?",
+			}[row]
+			err := s.(*Store).write(t.Context(), func(c *session) error { return c.exec(statement, h[:]) })
+			if err != nil {
+				t.Fatal(err)
+			}
 		},
 	})
 }

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ func (c *session) versions() *versions { return &versions{c, map[string]int64{}}
 // Syntax returns the syntaxes that exist of the keys asked for.
 func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error) {
 	found := make(map[store.SyntaxKey]store.Syntax, len(keys))
+	var damage store.DamagedError
 	err := s.view(ctx, func(c *session) error {
 		names := c.versions()
 		for _, k := range keys {
@@ -68,6 +70,12 @@ func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.S
 			x, err := s.decodeSyntax(c, k.Content, version, texts, body)
 			switch {
 			case errors.Is(err, store.ErrNotFound): // its content is collected, so nobody asks in earnest
+			case errors.Is(err, errSource):
+				damage.Contents = append(damage.Contents, k.Content)
+				damage.Err = cmp.Or(damage.Err, err)
+			case errors.Is(err, store.ErrCorrupt):
+				damage.Syntaxes = append(damage.Syntaxes, k)
+				damage.Err = cmp.Or(damage.Err, fmt.Errorf("syntax of %s: %w", k.Content, err))
 			case err != nil:
 				return fmt.Errorf("syntax of %s: %w", k.Content, err)
 			default:
@@ -76,8 +84,14 @@ func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.S
 		}
 		return nil
 	})
+	if err == nil && damage.Err != nil {
+		err = &damage
+	}
 	return found, err
 }
+
+// errSource is wrapped by the errors of syntaxes whose content is damaged.
+var errSource = errors.New("the content of the syntax cannot be read")
 
 // The first byte of the body of a syntax says what its delta is of.
 const (
@@ -127,7 +141,9 @@ func (s *Store) decodeSyntax(c *session, content merkle.Hash, version int64, tex
 	}
 	var source []byte
 	if packed[0] == syntaxOfContent {
-		if source, err = s.content(c, content); err != nil {
+		if source, err = s.content(c, content); errors.Is(err, store.ErrCorrupt) {
+			return store.Syntax{}, fmt.Errorf("%w: %w", errSource, err)
+		} else if err != nil {
 			return store.Syntax{}, err
 		}
 	}

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 // Vectors returns the vectors that exist.
 func (s *Store) Vectors(ctx context.Context, embedding string, texts []merkle.Hash) (map[merkle.Hash]store.Vector, error) {
 	found := make(map[merkle.Hash]store.Vector, len(texts))
+	damage := store.DamagedError{Damage: store.Damage{Embedding: embedding}}
 	err := s.view(ctx, func(c *session) error {
 		id, err := c.name(embedding)
 		if err != nil || id == 0 {
@@ -30,12 +32,19 @@ func (s *Store) Vectors(ctx context.Context, embedding string, texts []merkle.Ha
 			if !ok {
 				continue
 			}
-			if found[h], err = decodeVector(id, h, body); err != nil {
-				return fmt.Errorf("vector of %s: %w", h, err)
+			v, err := decodeVector(id, h, body)
+			if err != nil {
+				damage.Vectors = append(damage.Vectors, h)
+				damage.Err = cmp.Or(damage.Err, fmt.Errorf("vector of %s: %w", h, err))
+				continue
 			}
+			found[h] = v
 		}
 		return nil
 	})
+	if err == nil && damage.Err != nil {
+		err = &damage
+	}
 	return found, err
 }
 
@@ -90,6 +99,8 @@ func (s *Store) HasEmbedded(ctx context.Context, embedding string, keys []store.
 	return has, err
 }
 
+// embedded reports whether a syntax is marked. A mark that is damaged is none: it is made
+// again.
 func (c *session) embedded(embedding, syntax int64) (bool, error) {
 	if embedding == 0 || syntax == 0 {
 		return false, nil
@@ -100,7 +111,7 @@ func (c *session) embedded(embedding, syntax int64) (bool, error) {
 		return false, err
 	}
 	_, err = unseal(body, "embedded", number(embedding), number(syntax))
-	return err == nil, err
+	return err == nil, nil //nolint:nilerr // see above
 }
 
 // PutVectors stores vectors and marks the keys of done that have all of theirs.
@@ -154,6 +165,6 @@ func (c *session) mark(names *versions, embedding int64, k store.SyntaxKey, stor
 		}
 		stored[h] = true
 	}
-	return c.exec("INSERT INTO embedded (embedding, syntax, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+	return c.exec("INSERT INTO embedded (embedding, syntax, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
 		embedding, row, seal(nil, "embedded", number(embedding), number(row)))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // Open makes an empty store for a test and closes it when the test ends. The store must
@@ -16,6 +17,9 @@ type Open func(t *testing.T, now func() time.Time) store.Store
 type Features struct {
 	// Reopen closes a store and opens it again over the same data.
 	Reopen func(t *testing.T, s store.Store, now func() time.Time) store.Store
+	// Damage changes bits of one row, behind the back of the store: the content with a hash,
+	// the syntaxes of that content, or the vectors of the text with it.
+	Damage func(t *testing.T, s store.Store, row Row, h merkle.Hash)
 }
 
 // RowCounter is implemented by stores that count the rows they write, so that the cost of
@@ -39,6 +43,13 @@ func Run(t *testing.T, open Open, f Features) {
 		}
 		t.Parallel()
 		testReopen(t, newEnv(t, open), f)
+	})
+	t.Run("DamagedRows", func(t *testing.T) {
+		if f.Damage == nil {
+			t.Skip("rows of the store cannot be damaged")
+		}
+		t.Parallel()
+		testDamagedRows(t, newEnv(t, open), f.Damage)
 	})
 	t.Run("Model", func(t *testing.T) {
 		t.Parallel()
