@@ -36,6 +36,8 @@ type Parts struct {
 	// Quarantine and Fallback cut a content without a parser.
 	Quarantine, Fallback func(content []byte) store.Syntax
 
+	// Tree reads damaged contents again; nil where the files of codebases are not at hand.
+	Tree stage.Tree
 	// Observer is told what the stages did; nil means nobody.
 	Observer stage.Observer
 	// OnSealed is told of every seal after it is durable; nil means nobody.
@@ -124,7 +126,7 @@ func New(parts Parts) *Pipeline {
 		Holder: parts.Holder, CompactEvery: parts.CompactEvery, TidyEvery: parts.TidyEvery, Now: parts.Now, Log: parts.Log,
 	})
 	deps := stage.Deps{
-		Store: parts.Store, Bus: parts.Bus, Outbox: p.Outbox, Recipe: parts.Recipe,
+		Store: parts.Store, Bus: parts.Bus, Outbox: p.Outbox, Recipe: parts.Recipe, Tree: parts.Tree,
 		Shared: parts.Holder != "", Now: parts.Now, Log: parts.Log, Observer: parts.Observer,
 	}
 	p.chunker = stage.NewChunker(deps, stage.ChunkerOptions{

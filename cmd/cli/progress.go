@@ -88,6 +88,9 @@ func (p *progress) line(o tool.Operation, now time.Time) string {
 	if o.Phase.Ended() {
 		return b.String() + ", " + string(o.Phase)
 	}
+	if o.Waiting != "" {
+		return b.String() + "  " + o.Waiting
+	}
 	if took >= time.Second && c.FilesChunked > 0 {
 		fmt.Fprintf(&b, "  %d files/s", int(float64(c.FilesChunked)/took.Seconds()))
 	}

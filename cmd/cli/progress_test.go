@@ -20,7 +20,8 @@ func TestProgress(t *testing.T) {
 		{time.Second, tool.Operation{Phase: tool.PhaseScanning, Counts: tool.Counts{FilesSeen: 900}}},
 		{100 * time.Millisecond, tool.Operation{Phase: tool.PhaseChunking, Counts: tool.Counts{FilesTotal: 1000}}},
 		{2 * time.Second, tool.Operation{Phase: tool.PhaseChunking, Counts: tool.Counts{FilesTotal: 1000, FilesChunked: 400, FilesParked: 1}}},
-		{2 * time.Second, tool.Operation{Phase: tool.PhaseSealing, Counts: tool.Counts{FilesTotal: 1000, FilesChunked: 1000, FilesEmbedded: 1000}}},
+		{time.Second, tool.Operation{Phase: tool.PhaseEmbedding, Waiting: "waiting 7s for the embedding provider: it limits the rate of requests", Counts: tool.Counts{FilesTotal: 1000, FilesChunked: 1000, FilesEmbedded: 500}}},
+		{time.Second, tool.Operation{Phase: tool.PhaseSealing, Counts: tool.Counts{FilesTotal: 1000, FilesChunked: 1000, FilesEmbedded: 1000}}},
 		{time.Millisecond, tool.Operation{Phase: tool.PhaseDone, Counts: tool.Counts{FilesTotal: 1000, FilesChunked: 1000, FilesEmbedded: 1000, FilesSealed: 1000}}},
 	}
 	cases := []struct {
@@ -31,6 +32,7 @@ func TestProgress(t *testing.T) {
 		{"lines", false, []string{
 			"index: scanning, 900 files seen\n",
 			"index:  18 %  1000 files: 400 chunked, 0 embedded, 0 sealed, 1 parked  200 files/s, about 9s left\n",
+			"index:  67 %  1000 files: 1000 chunked, 500 embedded, 0 sealed  waiting 7s for the embedding provider: it limits the rate of requests\n",
 			"index:  90 %  1000 files: 1000 chunked, 1000 embedded, 0 sealed  250 files/s, about 0s left\n",
 			"index: 100 %  1000 files: 1000 chunked, 1000 embedded, 1000 sealed, done\n",
 		}},
@@ -38,6 +40,7 @@ func TestProgress(t *testing.T) {
 			"\rindex: scanning, 900 files seen\x1b[K",
 			"\rindex: [....................]   0 %  1000 files: 0 chunked, 0 embedded, 0 sealed\x1b[K",
 			"\rindex: [###.................]  18 %  1000 files: 400 chunked, 0 embedded, 0 sealed, 1 parked  200 files/s, about 9s left\x1b[K",
+			"\rindex: [#############.......]  67 %  1000 files: 1000 chunked, 500 embedded, 0 sealed  waiting 7s for the embedding provider: it limits the rate of requests\x1b[K",
 			"\rindex: [##################..]  90 %  1000 files: 1000 chunked, 1000 embedded, 0 sealed  250 files/s, about 0s left\x1b[K",
 			"\rindex: [####################] 100 %  1000 files: 1000 chunked, 1000 embedded, 1000 sealed, done\x1b[K",
 			"\n",

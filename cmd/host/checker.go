@@ -151,7 +151,7 @@ func (h *Host) reading(ctx context.Context, id store.CodebaseID, verdict search.
 	served, err := h.served(ctx, id)
 	r.Verdict.Warnings = append(h.noticed(id), h.away()...)
 	if verdict.State == search.Behind {
-		r.Verdict.Warnings = append(r.Verdict.Warnings, h.unpublished()...)
+		r.Verdict.Warnings = append(append(r.Verdict.Warnings, h.unpublished()...), h.limits()...)
 	}
 	if errors.Is(err, store.ErrNoSnapshot) {
 		return r, nil

@@ -85,6 +85,25 @@ func (d disk) scanned(ctx context.Context, c store.Codebase, look func(*scan.Sca
 	}
 }
 
+// Reread returns what the file at a path holds now, if the store may hold it and it has the
+// hash.
+func (d disk) Reread(ctx context.Context, id store.CodebaseID, path string, h merkle.Hash) ([]byte, error) {
+	codebase, err := d.store.Codebase(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read %s again: %w", merkle.QuotePath(path), err)
+	}
+	file, err := d.Live(ctx, codebase, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case file.LeftOut != "":
+		return nil, fmt.Errorf("the file is left out now: %s", file.LeftOut)
+	case file.Hash != h:
+		return nil, errors.New("the file has changed")
+	}
+	return file.Data, nil
+}
+
 // remoteLive has a file read by who sees it.
 func (d disk) remoteLive(ctx context.Context, c store.Codebase, path string) (tool.LiveFile, error) {
 	answer, err := d.putSoon(ctx, c.ID, question{Ask: askLive, Path: merkle.QuotePath(path)})

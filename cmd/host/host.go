@@ -115,7 +115,7 @@ type Host struct {
 func Open(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]follower{}, replaced: map[store.CodebaseID]bool{}, silent: map[store.CodebaseID]time.Time{}}
 	h.meter = meter.New()
-	h.ops = newOperations(h.hub, h.opts.Now, h.adviseFailure)
+	h.ops = newOperations(h.hub, h.opts.Now, h.adviseFailure, h.providerWaits)
 	var err error
 	if h.lock, err = lockDirectory(h.opts.Home); err != nil {
 		return nil, adviseHome(h.opts.Home, err)
@@ -193,7 +193,7 @@ func (h *Host) openParts(ctx context.Context) error {
 func (h *Host) parts() pipeline.Parts {
 	p := pipeline.Parts{
 		Store: h.store, Bus: h.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
-		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnTrouble: h.trouble,
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnTrouble: h.trouble, Tree: disk{h},
 		Reconcile: h.opts.Reconcile, Now: h.opts.Now, Log: h.opts.Log,
 	}
 	if h.shared() {

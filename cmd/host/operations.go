@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/remote"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/scan"
 )
@@ -19,6 +21,7 @@ type operations struct {
 	now    func() time.Time
 	hub    *hub
 	advise func(store.CodebaseID, error) []tool.NextStep // what to do about an operation that failed
+	waits  func() string                                 // what embedding waits for, "" for nothing
 
 	mu      sync.Mutex // guards what follows
 	next    int
@@ -36,8 +39,8 @@ type operation struct {
 	done     chan struct{}
 }
 
-func newOperations(h *hub, now func() time.Time, advise func(store.CodebaseID, error) []tool.NextStep) *operations {
-	return &operations{now: now, hub: h, advise: advise, current: map[store.CodebaseID]*operation{}, byID: map[string]*operation{}}
+func newOperations(h *hub, now func() time.Time, advise func(store.CodebaseID, error) []tool.NextStep, waits func() string) *operations {
+	return &operations{now: now, hub: h, advise: advise, waits: waits, current: map[store.CodebaseID]*operation{}, byID: map[string]*operation{}}
 }
 
 // begin makes an operation, or returns the one of the same kind that runs. fresh says
@@ -113,7 +116,16 @@ func (o *operations) get(id string) (tool.Operation, *operation, bool) {
 	if !ok {
 		return tool.Operation{}, nil, false
 	}
-	return op.report, op, true
+	return o.reportOf(op), op, true
+}
+
+// reportOf completes the report of an operation. The caller holds mu.
+func (o *operations) reportOf(op *operation) tool.Operation {
+	report := op.report
+	if c := report.Counts; !report.Phase.Ended() && c.FilesEmbedded < c.FilesTotal {
+		report.Waiting = o.waits()
+	}
+	return report
 }
 
 // running returns the report of the operation that runs on a codebase, or nil.
@@ -124,7 +136,7 @@ func (o *operations) running(id store.CodebaseID) *tool.Operation {
 	if op == nil || op.report.Phase.Ended() {
 		return nil
 	}
-	report := op.report
+	report := o.reportOf(op)
 	return &report
 }
 
@@ -133,7 +145,7 @@ func (o *operations) last(id store.CodebaseID) tool.Operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if op := o.current[id]; op != nil {
-		return op.report
+		return o.reportOf(op)
 	}
 	return tool.Operation{}
 }
@@ -222,6 +234,12 @@ func (o *operations) Processed(id store.CodebaseID, snapshot uint64, stage store
 	})
 }
 
+// limited reports whether an error is a provider's that limits the rate of requests.
+func limited(err error) bool {
+	var refused *remote.Error
+	return errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests
+}
+
 // maxErrors is how many reasons an operation keeps.
 const maxErrors = 5
 
@@ -235,6 +253,9 @@ func (o *operations) trouble(err error) {
 			continue
 		}
 		touched = append(touched, id)
+		if limited(err) {
+			continue // the report says that it waits
+		}
 		op.report.ErrorCount++
 		if len(op.report.Errors) < maxErrors {
 			op.report.Errors = append(op.report.Errors, err.Error())

@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"time"
 
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/pipeline/embedding/builtin"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -16,6 +18,29 @@ func (o Options) openProvider(ctx context.Context) (embedding.Querier, error) {
 		return builtin.New(), nil
 	}
 	return o.Provider(ctx, o.Home)
+}
+
+// providerWaits says for how long no text is sent to the embedding provider, and why; "" when
+// texts are sent.
+func (h *Host) providerWaits() string {
+	w, ok := h.provider.(embedding.Waiter)
+	if !ok {
+		return ""
+	}
+	wait, why := w.Waiting()
+	if wait <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("waiting %v for the embedding provider: %s", max(wait.Round(time.Second), time.Second), why)
+}
+
+// limits warns that the vectors of what is behind wait for the provider.
+func (h *Host) limits() []search.Warning {
+	waits := h.providerWaits()
+	if waits == "" {
+		return nil
+	}
+	return []search.Warning{{Code: "provider_waits", Message: "embedding is " + waits + "; what is embedded already is kept, and the rest follows by itself"}}
 }
 
 // closeProvider closes what a provider over a network keeps open.
@@ -77,7 +102,7 @@ func (k kept) Embed(ctx context.Context, kind embedding.Kind, texts []string) ([
 		return out, nil
 	}
 	made, err := k.Querier.Embed(ctx, kind, rest)
-	if err != nil {
+	if made == nil && err != nil {
 		return nil, err
 	}
 	if len(made) != len(rest) {
@@ -86,5 +111,5 @@ func (k kept) Embed(ctx context.Context, kind embedding.Kind, texts []string) ([
 	for i, v := range made {
 		out[places[i]] = v
 	}
-	return out, nil
+	return out, err
 }

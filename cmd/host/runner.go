@@ -179,8 +179,14 @@ func (r runner) note(ctx context.Context, id store.CodebaseID, err error) error 
 	return nil
 }
 
-// Wait calls observe with each change of an operation until it ends.
+// waitEvery is the time between reports of an operation that waits.
+const waitEvery = time.Second
+
+// Wait calls observe with each change of an operation until it ends, and now and then while it
+// waits for something outside this machine.
 func (r runner) Wait(ctx context.Context, id string, observe func(tool.Operation)) (tool.Operation, error) {
+	ticker := time.NewTicker(waitEvery)
+	defer ticker.Stop()
 	for {
 		_, op, ok := r.ops.get(id)
 		if !ok {
@@ -197,11 +203,17 @@ func (r runner) Wait(ctx context.Context, id string, observe func(tool.Operation
 				return report, ctx.Err()
 			}
 		}
-		select {
-		case <-changed:
-		case <-op.done:
-		case <-ctx.Done():
-			return report, ctx.Err()
+		for again := true; again; {
+			select {
+			case <-ticker.C:
+				again = r.providerWaits() == ""
+			case <-changed:
+				again = false
+			case <-op.done:
+				again = false
+			case <-ctx.Done():
+				return report, ctx.Err()
+			}
 		}
 	}
 }

@@ -49,6 +49,8 @@ type Operation struct {
 	Counts    Counts        `json:"counts"`
 	StartedAt time.Time     `json:"started_at"`
 	UpdatedAt time.Time     `json:"updated_at"`
+	// Waiting says what the operation waits for outside this machine, and for how long.
+	Waiting string `json:"waiting,omitempty"`
 	// Errors are the first few reasons, and ErrorCount how many there were.
 	Errors     []string `json:"errors,omitempty"`
 	ErrorCount int      `json:"error_count"`

@@ -92,6 +92,9 @@ func writeAgentVerdict(b *strings.Builder, e *Envelope) {
 		if counts := o.Counts.String(); counts != "" {
 			b.WriteString(", " + counts)
 		}
+		if o.Waiting != "" {
+			b.WriteString(", " + oneLine(o.Waiting))
+		}
 		b.WriteString("\n")
 		for _, reason := range o.Errors {
 			fmt.Fprintf(b, "operation error: %s\n", oneLine(reason))

@@ -23,6 +23,9 @@ type Limits struct {
 	BatchTexts, BatchBytes int
 	// Concurrency is the most calls at once, at least 1.
 	Concurrency int
+	// Paid says that a call costs money or much time: vectors are stored as soon as they are
+	// there, and what one loss may cost is bounded by how many texts are sent at once.
+	Paid bool
 }
 
 // MaxDimension is the most that a vector may have.
@@ -35,8 +38,9 @@ type Provider interface {
 	Limits() Limits
 	// Embed returns one unit vector of Recipe().Dimension for each text, in order, all
 	// finite. A text without any known word gives a zero vector. The same text gives the
-	// same vector, bit for bit, when the provider is local. An error speaks of the whole
-	// batch; see Unavailable and Rejected for what the caller does about it.
+	// same vector, bit for bit, when the provider is local. An error without vectors speaks of
+	// the whole batch; with vectors, of those texts only whose vector is nil. See Unavailable
+	// and ErrRejected for what the caller does about it.
 	Embed(ctx context.Context, kind Kind, texts []string) ([][]float32, error)
 }
 
@@ -45,6 +49,13 @@ type Provider interface {
 type Querier interface {
 	Provider
 	EmbedQuery(ctx context.Context, text string) ([]float32, error)
+}
+
+// Waiter is a provider over a network that may have to wait before it can send texts.
+type Waiter interface {
+	// Waiting returns for how long no text is sent because of the limits of the service or
+	// because it fails, and why; 0 when texts are sent.
+	Waiting() (time.Duration, string)
 }
 
 // PathEmbedder is implemented by local providers: PathVector is the unit vector of the
@@ -58,7 +69,10 @@ type PathEmbedder interface {
 // try. RetryAfter is 0 when the provider did not say.
 type Unavailable struct {
 	RetryAfter time.Duration
-	Err        error
+	// Lost says that the texts were sent and may have been embedded, and paid for: no answer
+	// came back.
+	Lost bool
+	Err  error
 }
 
 // Error returns the cause.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -30,7 +29,10 @@ type Error struct {
 	Status     int // of HTTP, 0 when there was no answer
 	Fault      Fault
 	RetryAfter time.Duration // as the service asked, 0 when it did not
-	Message    string        // one line, without the key
+	// Lost says that the service may have done the work: it was sent everything, and no answer
+	// came back that could be read.
+	Lost    bool
+	Message string // one line, without the key
 }
 
 // Error names the host, the status and what the service said.
@@ -41,15 +43,28 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %d %s: %s", e.Host, e.Status, http.StatusText(e.Status), e.Message)
 }
 
+// reason says in a few words why requests wait.
+func (e *Error) reason() string {
+	if e.Status == http.StatusTooManyRequests {
+		return "it limits the rate of requests"
+	}
+	return "its last request failed: " + e.Error()
+}
+
 // The bounds of what is believed of a refusal.
 const (
 	maxMessage    = 300
+	maxRefusal    = 16 << 10
 	maxRetryAfter = 10 * time.Minute
 )
 
 // refused turns an answer that is not 200 into an error.
-func (s *Service) refused(response *http.Response) error {
-	e := &Error{Host: s.Host(), Status: response.StatusCode, RetryAfter: s.retryAfter(response.Header)}
+func (s *Service) refused(response *http.Response) *Error {
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	e := &Error{
+		Host: s.Host(), Status: response.StatusCode, RetryAfter: s.retryAfter(response.Header, text),
+		Lost: response.StatusCode == http.StatusBadGateway || response.StatusCode == http.StatusGatewayTimeout,
+	}
 	switch code := response.StatusCode; {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code == http.StatusConflict, code >= http.StatusInternalServerError:
 		e.Fault = FaultService
@@ -59,7 +74,6 @@ func (s *Service) refused(response *http.Response) error {
 	default:
 		e.Fault = FaultRequest
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 	if e.Message = oneLine(s.hide(string(text))); err != nil || e.Message == "" {
 		e.Message = "no reason given"
 	}
@@ -67,18 +81,6 @@ func (s *Service) refused(response *http.Response) error {
 		e.Message = "redirects, which is not followed: give the address that it leads to"
 	}
 	return e
-}
-
-// retryAfter reads Retry-After (RFC 9110, section 10.2.3): seconds or a date.
-func (s *Service) retryAfter(h http.Header) time.Duration {
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	var after time.Duration
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 {
-		after = time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
-	} else if date, err := http.ParseTime(value); err == nil {
-		after = date.Sub(s.now())
-	}
-	return min(max(after, 0), maxRetryAfter)
 }
 
 // oneLine makes a text of a service safe to show in a message.

@@ -33,12 +33,21 @@ type Options struct {
 	Timeout time.Duration
 	// Now is for Retry-After dates; nil means time.Now.
 	Now func() time.Time
+	// Unlimited leaves it to the caller to keep to what the service takes.
+	Unlimited bool
+	// Transport carries the requests; nil means HTTP over the network.
+	Transport http.RoundTripper
 }
 
 // defaultTimeout bounds an exchange: a large batch on a slow machine takes this long.
 const defaultTimeout = time.Minute
 
-// Service is one service. It may be used from several goroutines.
+// grace is how long an exchange under way may go on after its caller gave up, so that what
+// was paid for is not thrown away when a process ends. Urgent ones have none.
+const grace = 3 * time.Second
+
+// Service is one service, with the limiter of this process for it. It may be used from
+// several goroutines.
 type Service struct {
 	base      *url.URL
 	key       string
@@ -46,6 +55,7 @@ type Service struct {
 	timeout   time.Duration
 	now       func() time.Time
 	client    *http.Client
+	limiter   *Limiter // nil when the caller limits
 }
 
 // New returns a service. It sends nothing.
@@ -74,6 +84,9 @@ func New(o Options) (*Service, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	if !o.Unlimited {
+		s.limiter = newLimiter(s.now)
+	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 8
 	transport.MaxResponseHeaderBytes = 64 << 10
@@ -81,6 +94,9 @@ func New(o Options) (*Service, error) {
 		Transport: transport,
 		// A redirect would send source text, and the key, where the operator did not say.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	if o.Transport != nil {
+		s.client.Transport = o.Transport
 	}
 	return s, nil
 }
@@ -95,6 +111,15 @@ func (s *Service) Local() bool { return loopback(s.base.Hostname()) }
 
 // Host names the service, for messages.
 func (s *Service) Host() string { return s.base.Host }
+
+// Waiting returns for how long no request is sent because of the limits of the service or
+// because it fails, and why; 0 when requests go through.
+func (s *Service) Waiting() (time.Duration, string) {
+	if s.limiter == nil {
+		return 0, ""
+	}
+	return s.limiter.waiting()
+}
 
 // Close closes idle connections.
 func (s *Service) Close() { s.client.CloseIdleConnections() }
@@ -116,19 +141,61 @@ func (s *Service) Get(ctx context.Context, path string, out any, most int64) err
 }
 
 func (s *Service) exchange(ctx context.Context, method, path string, body []byte, out any, most int64) error {
+	if s.limiter == nil {
+		timed, cancel := context.WithTimeout(ctx, s.timeout)
+		defer cancel()
+		_, err := s.try(timed, method, path, body, out, most)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	return s.limited(ctx, method, path, body, out, most)
+}
+
+// limited sends a request when the limiter lets it. An exchange that is under way when ctx is
+// cancelled has a grace to end in.
+func (s *Service) limited(ctx context.Context, method, path string, body []byte, out any, most int64) error {
+	t, err := s.limiter.admit(ctx, s.Host())
+	if err != nil {
+		return err
+	}
 	timed, cancel := context.WithTimeout(ctx, s.timeout)
+	if !isUrgent(ctx) {
+		timed, cancel = lasting(ctx, s.timeout)
+	}
 	defer cancel()
-	err := s.try(timed, method, path, body, out, most)
-	if err != nil && ctx.Err() != nil {
+	header, err := s.try(timed, method, path, body, out, most)
+	var e *Error
+	switch {
+	case err == nil:
+		s.limiter.accept(t, header, len(body))
+	case ctx.Err() != nil:
+		s.limiter.drop()
 		return ctx.Err()
+	case errors.As(err, &e) && e.Fault == FaultService:
+		limited := e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable && e.RetryAfter > 0
+		s.limiter.fail(t, e.RetryAfter, limited, e.reason())
+	default:
+		s.limiter.accept(t, header, len(body)) // it takes requests, if not this one
 	}
 	return err
 }
 
-func (s *Service) try(ctx context.Context, method, path string, body []byte, out any, most int64) (err error) {
+// lasting is a context that ends after a time, or a grace after ctx does.
+func lasting(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(grace, cancel)
+		context.AfterFunc(timed, func() { timer.Stop() })
+	})
+	return timed, func() { stop(); cancel() }
+}
+
+func (s *Service) try(ctx context.Context, method, path string, body []byte, out any, most int64) (_ http.Header, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.base.String()+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make a request to %s: %w", s.Host(), err)
+		return nil, fmt.Errorf("make a request to %s: %w", s.Host(), err)
 	}
 	request.Header.Set("Accept", "application/json")
 	if method == http.MethodPost {
@@ -143,26 +210,35 @@ func (s *Service) try(ctx context.Context, method, path string, body []byte, out
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
-		return &Error{Host: s.Host(), Fault: FaultService, Message: s.hide(strip(err).Error())}
+		return nil, &Error{Host: s.Host(), Fault: FaultService, Lost: !unsent(err), Message: s.hide(strip(err).Error())}
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	if response.StatusCode != http.StatusOK {
-		return s.refused(response)
+		return response.Header, s.refused(response)
+	}
+	lost := func(format string, args ...any) (http.Header, error) {
+		return response.Header, &Error{Host: s.Host(), Fault: FaultService, Lost: true, Message: fmt.Sprintf(format, args...)}
 	}
 	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil && kind == "text/html" {
-		return &Error{Host: s.Host(), Fault: FaultService, Message: "answered with a web page: the address is not that of the service's API"}
+		return lost("answered with a web page: the address is not that of the service's API")
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	switch {
 	case err != nil:
-		return &Error{Host: s.Host(), Fault: FaultService, Message: "the answer broke off: " + s.hide(err.Error())}
+		return lost("the answer broke off: %s", s.hide(err.Error()))
 	case int64(len(data)) > most:
-		return &Error{Host: s.Host(), Fault: FaultService, Message: fmt.Sprintf("the answer is longer than %d bytes", most)}
+		return lost("the answer is longer than %d bytes", most)
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return &Error{Host: s.Host(), Fault: FaultService, Message: "the answer is not the JSON that was expected: " + s.hide(err.Error())}
+		return lost("the answer is not the JSON that was expected: %s", s.hide(err.Error()))
 	}
-	return nil
+	return response.Header, nil
+}
+
+// unsent reports whether a request failed before anything was sent.
+func unsent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // strip takes the address off an error of the client: it names the host already.

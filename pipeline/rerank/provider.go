@@ -89,7 +89,7 @@ func New(o Options) (*Provider, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
-	service, err := remote.New(remote.Options{URL: o.URL, Key: o.Key, Timeout: o.Timeout, Now: o.Now})
+	service, err := remote.New(remote.Options{URL: o.URL, Key: o.Key, Timeout: o.Timeout, Unlimited: true, Now: o.Now}) // a Resolver keeps to its limits
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/sync/merkle"
 )
 
 // Cutter turns a content into its syntax; chunk.Pool is one. When the content itself
@@ -72,7 +71,7 @@ func (c *Chunker) Handle(ctx context.Context, d bus.Delivery) error {
 	if err != nil {
 		return err
 	}
-	faults, chunks, err := c.cut(ctx, missing)
+	faults, chunks, err := c.cut(ctx, e.Codebase, missing)
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (c *Chunker) missing(ctx context.Context, id store.CodebaseID, files []even
 }
 
 // cut parses files and stores their syntaxes in one transaction.
-func (c *Chunker) cut(ctx context.Context, files []event.File) (faults []fault, chunks int, err error) {
+func (c *Chunker) cut(ctx context.Context, id store.CodebaseID, files []event.File) (faults []fault, chunks int, err error) {
 	if len(files) == 0 {
 		return nil, 0, nil
 	}
@@ -132,7 +131,7 @@ func (c *Chunker) cut(ctx context.Context, files []event.File) (faults []fault, 
 	g.SetLimit(c.opts.Concurrency)
 	for _, f := range files {
 		g.Go(func() error {
-			syntax, err := c.cutOne(gctx, f)
+			syntax, err := c.cutOne(gctx, id, f)
 			var retry *bus.Retry
 			if gctx.Err() != nil || errors.As(err, &retry) {
 				return errors.Join(gctx.Err(), err)
@@ -159,8 +158,8 @@ func (c *Chunker) cut(ctx context.Context, files []event.File) (faults []fault, 
 	return faults, chunks, nil
 }
 
-func (c *Chunker) cutOne(ctx context.Context, f event.File) (store.Syntax, error) {
-	content, err := content(ctx, c.Store, f.Content)
+func (c *Chunker) cutOne(ctx context.Context, id store.CodebaseID, f event.File) (store.Syntax, error) {
+	content, err := c.content(ctx, id, f)
 	if err != nil {
 		return store.Syntax{}, err
 	}
@@ -178,13 +177,4 @@ func (c *Chunker) cutOne(ctx context.Context, f event.File) (store.Syntax, error
 		return store.Syntax{}, fmt.Errorf("cut %s: %w", f.Path, err)
 	}
 	return syntax, nil
-}
-
-// content reads a content; only its absence or damage is the file's fault.
-func content(ctx context.Context, r store.Reader, h merkle.Hash) ([]byte, error) {
-	data, err := r.Content(ctx, h)
-	if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
-		return data, err
-	}
-	return nil, outage(err)
 }

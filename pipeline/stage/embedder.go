@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/embedding"
@@ -20,7 +17,9 @@ import (
 type Embedder struct {
 	core
 	provider embedding.Provider
-	calls    chan struct{} // as many as the provider takes at once
+	window   *window
+	flights  flights
+	unsaved  unsaved
 	key      string
 }
 
@@ -28,7 +27,7 @@ type Embedder struct {
 func NewEmbedder(deps Deps, provider embedding.Provider) *Embedder {
 	return &Embedder{
 		core: newCore(deps, store.StageEmbed), provider: provider,
-		calls: make(chan struct{}, max(1, provider.Limits().Concurrency)), key: deps.Recipe.Embedding.Key(),
+		window: newWindow(provider.Limits()), key: deps.Recipe.Embedding.Key(),
 	}
 }
 
@@ -55,14 +54,16 @@ func (m *Embedder) Handle(ctx context.Context, d bus.Delivery) error {
 		return err
 	}
 	defer release()
-	jobs, err := m.jobs(ctx, e)
+	seen := m.flights.count()
+	jobs, faults, err := m.jobs(ctx, e)
 	if err != nil {
 		return err
 	}
-	made, faults, err := m.embed(ctx, jobs)
+	made, rejected, err := m.embed(ctx, jobs, seen)
 	if err != nil {
 		return err
 	}
+	faults = append(faults, rejected...)
 	if err := m.count(ctx, e, faults); err != nil {
 		return err
 	}
@@ -87,8 +88,9 @@ type text struct {
 	body string
 }
 
-// jobs lists the files that are not embedded yet, with the texts that lack a vector.
-func (m *Embedder) jobs(ctx context.Context, e event.Event) ([]job, error) {
+// jobs lists the files that are not embedded yet, with the texts that lack a vector, and those
+// whose content or syntax is damaged beyond repair.
+func (m *Embedder) jobs(ctx context.Context, e event.Event) (jobs []job, faults []fault, err error) {
 	files := e.Processed.Files
 	keys := make([]store.SyntaxKey, len(files))
 	for i, f := range files {
@@ -96,7 +98,7 @@ func (m *Embedder) jobs(ctx context.Context, e event.Event) ([]job, error) {
 	}
 	done, err := m.Store.HasEmbedded(ctx, m.key, keys)
 	if err != nil {
-		return nil, outage(err)
+		return nil, nil, outage(err)
 	}
 	var open []store.SyntaxKey
 	for _, k := range keys {
@@ -105,35 +107,49 @@ func (m *Embedder) jobs(ctx context.Context, e event.Event) ([]job, error) {
 		}
 	}
 	if len(open) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	syntaxes, err := m.Store.Syntax(ctx, open)
+	syntaxes, err := m.syntaxes(ctx, open)
 	if err != nil {
-		return nil, outage(err)
+		return nil, nil, err
 	}
 	parked, err := m.parkedSet(ctx, e.Codebase)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	have, err := m.haveVectors(ctx, syntaxes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var jobs []job
 	taken := map[store.SyntaxKey]bool{}
 	for i, f := range files {
 		syntax, ok := syntaxes[keys[i]]
 		if !ok || taken[keys[i]] || parked[parkedKey{f.Path, f.Content, m.key}] {
-			continue // parked at an earlier stage, or here
+			continue // parked at an earlier stage, or here, or to be cut again
 		}
 		taken[keys[i]] = true
 		j := job{file: f, key: keys[i]}
-		if j.texts, err = m.texts(ctx, f, syntax, have); err != nil {
-			return nil, err
+		j.texts, err = m.texts(ctx, e.Codebase, f, syntax, have)
+		switch {
+		case err == nil:
+			jobs = append(jobs, j)
+		case isOutage(ctx, err):
+			return nil, nil, err
+		default:
+			faults = append(faults, fault{f, m.key, err})
 		}
-		jobs = append(jobs, j)
 	}
-	return jobs, nil
+	return jobs, faults, nil
+}
+
+// syntaxes reads syntaxes. Those that are damaged are discarded: their files are pending at the
+// chunk stage again.
+func (m *Embedder) syntaxes(ctx context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error) {
+	syntaxes, err := m.Store.Syntax(ctx, keys)
+	if err := m.discard(ctx, err); err != nil {
+		return nil, err
+	}
+	return syntaxes, nil
 }
 
 func (m *Embedder) haveVectors(ctx context.Context, syntaxes map[store.SyntaxKey]store.Syntax) (map[merkle.Hash]bool, error) {
@@ -143,9 +159,18 @@ func (m *Embedder) haveVectors(ctx context.Context, syntaxes map[store.SyntaxKey
 			hashes = append(hashes, c.TextHash)
 		}
 	}
+	return m.stored(ctx, hashes)
+}
+
+// stored returns which texts have a vector, after the vectors that the store did not take
+// before were put. Damaged vectors are discarded, and made again.
+func (m *Embedder) stored(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
+	if err := m.unsaved.flush(func(r []store.VectorRecord) error { return m.Store.PutVectors(ctx, m.key, r, nil) }); err != nil {
+		return nil, outage(fmt.Errorf("store vectors: %w", err))
+	}
 	vectors, err := m.Store.Vectors(ctx, m.key, hashes)
-	if err != nil {
-		return nil, outage(err)
+	if err := m.discard(ctx, err); err != nil {
+		return nil, err
 	}
 	have := make(map[merkle.Hash]bool, len(vectors))
 	for h := range vectors {
@@ -155,7 +180,7 @@ func (m *Embedder) haveVectors(ctx context.Context, syntaxes map[store.SyntaxKey
 }
 
 // texts returns the chunk texts of one file that lack a vector.
-func (m *Embedder) texts(ctx context.Context, f event.File, s store.Syntax, have map[merkle.Hash]bool) ([]text, error) {
+func (m *Embedder) texts(ctx context.Context, id store.CodebaseID, f event.File, s store.Syntax, have map[merkle.Hash]bool) ([]text, error) {
 	var texts []text
 	var body []byte
 	for _, c := range s.Chunks {
@@ -164,134 +189,114 @@ func (m *Embedder) texts(ctx context.Context, f event.File, s store.Syntax, have
 		}
 		if body == nil {
 			var err error
-			if body, err = content(ctx, m.Store, f.Content); err != nil {
-				return nil, outage(err)
+			if body, err = m.content(ctx, id, f); err != nil {
+				return nil, err
 			}
 		}
 		if int(c.End) > len(body) || c.Start > c.End {
-			return nil, &bus.Drop{Err: fmt.Errorf("syntax of %s does not fit its content: %w", f.Path, store.ErrCorrupt)}
+			return nil, fmt.Errorf("syntax of %s does not fit its content: %w", f.Path, store.ErrCorrupt)
 		}
 		texts = append(texts, text{c.TextHash, store.EmbedText(c.Breadcrumb, body[c.Start:c.End])})
 	}
 	return texts, nil
 }
 
-// embed gives every text a vector and commits them. When the provider rejects a batch,
-// its files are tried one by one, so that only the file at fault pays.
-func (m *Embedder) embed(ctx context.Context, jobs []job) (made int, faults []fault, err error) {
-	records, done, err := m.vectors(ctx, jobs)
-	if err == nil {
-		return len(records), nil, m.put(ctx, records, done)
-	}
-	if isOutage(ctx, err) {
-		return 0, nil, err
-	}
-	if len(jobs) == 1 {
-		return 0, []fault{{jobs[0].file, m.key, err}}, nil
-	}
-	for i := range jobs {
-		n, f, err := m.embed(ctx, jobs[i:i+1])
-		if err != nil {
-			return made, nil, err
+// embed gives every text a vector, and marks the files that have all of theirs. seen is the
+// count of flights before the jobs were made. An error leaves what was made in the store.
+func (m *Embedder) embed(ctx context.Context, jobs []job, seen uint64) (made int, faults []fault, err error) {
+	s := &sending{m: m, rejected: map[merkle.Hash]error{}}
+	for wanted := distinct(jobs); ; {
+		taken, others := m.flights.board(wanted)
+		err = m.send(ctx, s, taken, &seen)
+		last := err != nil || len(others) == 0
+		var done []store.SyntaxKey
+		if last && (err == nil || s.made > 0) {
+			done, faults = s.finished(jobs)
 		}
-		made += n
-		faults = append(faults, f...)
+		err = errors.Join(err, m.put(ctx, s.records, done))
+		s.records = nil
+		m.flights.land(taken) // before it waits for others, who may wait for these
+		if last || err != nil {
+			return s.made, faults, err
+		}
+		if wanted, err = m.await(ctx, others); err != nil {
+			return s.made, nil, err
+		}
 	}
-	return made, faults, nil
 }
 
-func (m *Embedder) put(ctx context.Context, records []store.VectorRecord, done []store.SyntaxKey) error {
-	if len(done) == 0 {
+// await waits for the texts that other deliveries embed, and returns those that have no vector
+// all the same.
+func (m *Embedder) await(ctx context.Context, others map[text]<-chan struct{}) (failed []text, err error) {
+	var hashes []merkle.Hash
+	for t, end := range others {
+		select {
+		case <-end:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		hashes = append(hashes, t.hash)
+	}
+	have, err := m.stored(ctx, hashes)
+	if err != nil {
+		return nil, err
+	}
+	for t := range others {
+		if !have[t.hash] {
+			failed = append(failed, t)
+		}
+	}
+	return failed, nil
+}
+
+// send sends texts, less those that another delivery embedded after the store was read.
+func (m *Embedder) send(ctx context.Context, s *sending, taken []text, seen *uint64) error {
+	if len(taken) == 0 {
 		return nil
 	}
-	if err := m.Store.PutVectors(ctx, m.key, records, done); err != nil {
-		return outage(fmt.Errorf("store vectors: %w", err))
-	}
-	return nil
-}
-
-// vectors calls the provider in batches within its limits, with each text once, and as many
-// at once as the provider takes.
-func (m *Embedder) vectors(ctx context.Context, jobs []job) ([]store.VectorRecord, []store.SyntaxKey, error) {
-	batches, done := m.batches(jobs)
-	made := make([][]store.VectorRecord, len(batches))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(cap(m.calls))
-	for i, batch := range batches {
-		g.Go(func() (err error) {
-			made[i], err = m.call(gctx, batch)
+	s.left = taken
+	if now := m.flights.count(); now != *seen {
+		hashes := make([]merkle.Hash, len(taken))
+		for i, t := range taken {
+			hashes[i] = t.hash
+		}
+		have, err := m.stored(ctx, hashes)
+		if err != nil {
 			return err
-		})
+		}
+		s.left = slices.DeleteFunc(slices.Clone(taken), func(t text) bool { return have[t.hash] })
+		*seen = now
 	}
-	if err := g.Wait(); err != nil {
-		return nil, nil, err
-	}
-	return slices.Concat(made...), done, nil
+	return s.run(ctx)
 }
 
-// batches divides the texts of files by the provider's limits.
-func (m *Embedder) batches(jobs []job) (batches [][]text, done []store.SyntaxKey) {
-	limits := m.provider.Limits()
-	var batch []text
-	size := 0
+// finished divides files into those that need no more texts, as far as is known here, and
+// those of which a text was rejected.
+func (s *sending) finished(jobs []job) (done []store.SyntaxKey, faults []fault) {
+	for _, j := range jobs {
+		i := slices.IndexFunc(j.texts, func(t text) bool { return s.rejected[t.hash] != nil })
+		if i >= 0 {
+			faults = append(faults, fault{j.file, s.m.key, s.rejected[j.texts[i].hash]})
+		} else {
+			done = append(done, j.key)
+		}
+	}
+	return done, faults
+}
+
+// distinct lists the texts of files, each once.
+func distinct(jobs []job) []text {
+	var all []text
 	seen := map[merkle.Hash]bool{}
 	for _, j := range jobs {
 		for _, t := range j.texts {
-			if seen[t.hash] {
-				continue
-			}
-			seen[t.hash] = true
-			if len(batch) > 0 && (len(batch) == limits.BatchTexts || size+len(t.body) > limits.BatchBytes) {
-				batches, batch, size = append(batches, batch), nil, 0
-			}
-			batch = append(batch, t)
-			size += len(t.body)
-		}
-		done = append(done, j.key)
-	}
-	if len(batch) > 0 {
-		batches = append(batches, batch)
-	}
-	return batches, done
-}
-
-// call embeds one batch and refuses a reply that is short, of another dimension or not
-// finite: it is rejected whole.
-func (m *Embedder) call(ctx context.Context, batch []text) ([]store.VectorRecord, error) {
-	bodies := make([]string, len(batch))
-	for i, t := range batch {
-		bodies[i] = t.body
-	}
-	select {
-	case m.calls <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	vectors, err := m.provider.Embed(ctx, embedding.Document, bodies)
-	<-m.calls
-	if err != nil {
-		var unavailable *embedding.Unavailable
-		if errors.As(err, &unavailable) {
-			return nil, &bus.Retry{After: unavailable.RetryAfter, Err: err}
-		}
-		return nil, err
-	}
-	if len(vectors) != len(batch) {
-		return nil, fmt.Errorf("%w: %d vectors for %d texts", embedding.ErrRejected, len(vectors), len(batch))
-	}
-	records := make([]store.VectorRecord, len(batch))
-	for i, v := range vectors {
-		if len(v) != m.Recipe.Embedding.Dimension {
-			return nil, fmt.Errorf("%w: a vector of %d dimensions, want %d", embedding.ErrRejected, len(v), m.Recipe.Embedding.Dimension)
-		}
-		for _, x := range v {
-			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-				return nil, fmt.Errorf("%w: a vector that is not finite", embedding.ErrRejected)
+			if !seen[t.hash] {
+				seen[t.hash] = true
+				all = append(all, t)
 			}
 		}
-		records[i] = store.VectorRecord{TextHash: batch[i].hash, Vector: store.Quantize(v)}
 	}
-	return records, nil
+	return all
 }
 
 func isOutage(ctx context.Context, err error) bool {

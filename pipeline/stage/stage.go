@@ -31,6 +31,8 @@ type Deps struct {
 	Bus    Publisher
 	Outbox Announcer
 	Recipe store.Recipe
+	// Tree reads damaged contents again; nil where the files of codebases are not at hand.
+	Tree Tree
 	// Shared is set where the consumers are those of the recipe: events of another recipe
 	// are other processes' work.
 	Shared   bool

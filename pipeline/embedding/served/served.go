@@ -1,7 +1,6 @@
 // Package served is what every embedding provider over a network has in common: it clips
-// texts, keeps empty ones to itself, refuses a reply as a whole when any row of it is not
-// a vector of the recipe, normalises, remembers the vectors of recent queries, and tells an
-// outage from a refusal. How a service is spoken to is the business of a Wire.
+// texts, keeps empty ones to itself, takes of a reply what is a vector of the recipe,
+// normalises, remembers the vectors of recent queries, and tells an outage from a refusal. How a service is spoken to is the business of a Wire.
 package served
 
 import (
@@ -23,8 +22,9 @@ import (
 // Wire speaks the language of one service.
 type Wire interface {
 	// Embed asks for the vectors of texts, none of which is empty, and returns them in their
-	// order. A row that the service left out is nil. An answer of more than most bytes is
-	// refused.
+	// order. A row that the service left out is nil. When the answer has another number of rows
+	// than there are texts, and does not tell which is whose, it is returned as it is. An answer
+	// of more than most bytes is refused.
 	Embed(ctx context.Context, kind embedding.Kind, texts []string, most int64) ([][]float32, error)
 }
 
@@ -93,7 +93,11 @@ func digest(parts []string) string {
 func (p *Provider) Recipe() store.EmbeddingRecipe { return p.recipe }
 
 // Limits bound one call.
-func (p *Provider) Limits() embedding.Limits { return p.opts.Limits }
+func (p *Provider) Limits() embedding.Limits {
+	l := p.opts.Limits
+	l.Paid = true
+	return l
+}
 
 // Local reports whether the service is on this machine.
 func (p *Provider) Local() bool { return p.opts.Service.Local() }
@@ -101,11 +105,16 @@ func (p *Provider) Local() bool { return p.opts.Service.Local() }
 // Host names the service.
 func (p *Provider) Host() string { return p.opts.Service.Host() }
 
+// Waiting returns for how long no text is sent because of the limits of the service or
+// because it fails, and why; 0 when texts are sent.
+func (p *Provider) Waiting() (time.Duration, string) { return p.opts.Service.Waiting() }
+
 // Close closes idle connections.
 func (p *Provider) Close() { p.opts.Service.Close() }
 
 // Embed returns one vector for each text. A text of nothing but white space is not sent and
-// gives a zero vector.
+// gives a zero vector. Texts whose row is missing or no vector have nil, and the error says
+// why.
 func (p *Provider) Embed(ctx context.Context, kind embedding.Kind, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -123,6 +132,9 @@ func (p *Provider) Embed(ctx context.Context, kind embedding.Kind, texts []strin
 	if len(sent) == 0 {
 		return out, nil
 	}
+	if kind == embedding.Query {
+		ctx = remote.Urgent(ctx)
+	}
 	rows, err := p.opts.Wire.Embed(ctx, kind, sent, answerBytes(len(sent), p.opts.Dimension))
 	if err != nil {
 		return nil, p.blame(ctx, err)
@@ -130,13 +142,25 @@ func (p *Provider) Embed(ctx context.Context, kind embedding.Kind, texts []strin
 	if len(rows) != len(sent) {
 		return nil, fmt.Errorf("%w: %s gave %d vectors for %d texts", embedding.ErrRejected, p.Host(), len(rows), len(sent))
 	}
+	var bad error
+	good := len(out) - len(sent)
 	for i, row := range rows {
-		if err := p.normalize(row); err != nil {
+		var unavailable *embedding.Unavailable
+		err := p.normalize(row)
+		switch {
+		case errors.As(err, &unavailable):
 			return nil, err
+		case err != nil:
+			bad = err
+		default:
+			out[places[i]] = row
+			good++
 		}
-		out[places[i]] = row
 	}
-	return out, nil
+	if good == 0 {
+		return nil, bad
+	}
+	return out, bad
 }
 
 // answerBytes bounds the answer to a request: a number in JSON takes 24 bytes at most.
@@ -155,7 +179,10 @@ func clip(text string, most int) string {
 
 // normalize checks a row and gives it the length 1.
 func (p *Provider) normalize(row []float32) error {
-	if len(row) != p.opts.Dimension && row != nil {
+	if row == nil {
+		return fmt.Errorf("%w: %s gave no vector for a text", embedding.ErrRejected, p.Host())
+	}
+	if len(row) != p.opts.Dimension {
 		return &embedding.Unavailable{Err: fmt.Errorf("%s gives vectors of %d dimensions, the index has %d: the model behind the name %s is another one",
 			p.Host(), len(row), p.opts.Dimension, p.opts.Model)}
 	}
@@ -189,7 +216,7 @@ func (p *Provider) blame(ctx context.Context, err error) error {
 	case e.Fault == remote.FaultSettings:
 		return &embedding.Unavailable{RetryAfter: settingsDelay, Err: err}
 	}
-	return &embedding.Unavailable{RetryAfter: e.RetryAfter, Err: err}
+	return &embedding.Unavailable{RetryAfter: e.RetryAfter, Lost: e.Lost, Err: err}
 }
 
 // EmbedQuery returns the vector of one query, within the time that a query has. The vectors
