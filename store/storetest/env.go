@@ -225,12 +225,17 @@ func Finish(ctx context.Context, s store.Store, id store.CodebaseID, number uint
 	if err != nil {
 		return err
 	}
+	done := map[store.SyntaxKey]bool{}
 	for _, p := range pending {
+		k := store.SyntaxKey{Content: p.Content, Version: r.SyntaxVersion(p.Language)}
+		if done[k] {
+			continue
+		}
+		done[k] = true
 		text, err := s.Content(ctx, p.Content)
 		if err != nil {
 			return err
 		}
-		k := store.SyntaxKey{Content: p.Content, Version: r.SyntaxVersion(p.Language)}
 		if err := s.PutSyntax(ctx, []store.SyntaxRecord{{Key: k, Syntax: syntax(string(text))}}); err != nil {
 			return err
 		}
