@@ -114,6 +114,18 @@ func readBody(w http.ResponseWriter, r *http.Request, o HTTPOptions) ([]byte, er
 	return body, control.SetReadDeadline(time.Time{})
 }
 
+// slowly bounds how long a client may take to send the form of a page.
+func slowly(patience time.Duration, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience)); err != nil {
+			http.Error(w, "the request could not be read", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Connection", "close") // the deadline stays with the connection
+		next(w, r)
+	}
+}
+
 // patient bounds how long a client may take to take a piece of an answer.
 func patient(patience time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -2,8 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
@@ -19,8 +17,9 @@ import (
 type HTTPOptions struct {
 	// Address is where to listen, host and port. Port 0 picks a free one.
 	Address string
-	// Token is the bearer token that clients must present, "" for none. An address that
-	// others than this machine reach is refused without one.
+	// Token is the bearer token that clients must present, "" for none: whoever reaches the
+	// address is then served everything. An address that others than this machine reach is
+	// refused without one.
 	Token string
 	// Names are the host names, besides those of loopback, by which clients reach Address.
 	Names []string
@@ -50,10 +49,11 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 	return o
 }
 
-// ServeHTTP listens, calls ready with the address of the protocol's endpoint, and serves
-// until ctx ends; then it lets the calls under way end for a while. It refuses to listen
-// wider than loopback without a token.
-func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url string)) error {
+// ServeHTTP listens, calls ready with the address of the protocol's endpoint and a link that
+// opens the status page in one browser, once, and serves until ctx ends; then it lets the
+// calls under way end for a while. The link is "" where no token is needed. It refuses to
+// listen wider than loopback without a token.
+func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url, link string)) error {
 	o = o.withDefaults()
 	if err := CheckAddress("listen", o.Address, o.Token); err != nil {
 		return err
@@ -65,8 +65,9 @@ func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url st
 	}
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the requests outlive ctx by the drain
 	defer cancel()
+	logins := newLogins(o.Token, s.opts.Now)
 	server := &http.Server{
-		Handler:           s.handler(ctx, o),
+		Handler:           s.handler(ctx, o, logins),
 		ReadHeaderTimeout: o.Patience,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
@@ -75,7 +76,11 @@ func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url st
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(newCrowd(listener, o.Connections)) }()
 	if ready != nil {
-		ready("http://" + listener.Addr().String() + "/mcp")
+		link, at := "", "http://"+listener.Addr().String()
+		if o.Token != "" {
+			link = at + "/login?" + logins.link()
+		}
+		ready(at+"/mcp", link)
 	}
 	select {
 	case err := <-failed:
@@ -138,16 +143,19 @@ func loopback(host string) bool {
 
 // handler puts the guards around the pages and the protocol: first who asks, then how much
 // and how slowly, then what. Ended is the context whose end makes the server unhealthy.
-func (s *Server) handler(ended context.Context, o HTTPOptions) http.Handler {
+func (s *Server) handler(ended context.Context, o HTTPOptions, logins *logins) http.Handler {
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
 		Stateless: true, Logger: s.opts.Log, PropagateRequestCancellation: true,
 		DisableLocalhostProtection: true, // guard does it, for every address
 	})
 	started := s.opts.Now()
+	refused := func() { s.metrics.refuse("token") }
 	open, closed := http.NewServeMux(), http.NewServeMux()
 	closed.Handle("/mcp", s.bounded(o, protocol))
-	closed.Handle("GET /metrics", MetricsHandler(s.collectors(started)...))
-	closed.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { s.page(w, r, o.Token != "", started) })
+	open.HandleFunc("GET /metrics", logins.only(MetricsHandler(s.collectors(started)...).ServeHTTP, refused))
+	open.HandleFunc("GET /{$}", logins.only(func(w http.ResponseWriter, r *http.Request) { s.page(w, r, o.Token != "", started) }, refused))
+	open.HandleFunc("GET /login", logins.enter)
+	open.HandleFunc("POST /login", slowly(o.Patience, logins.login))
 	open.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if ended.Err() != nil {
 			http.Error(w, "stopping", http.StatusServiceUnavailable)
@@ -156,7 +164,7 @@ func (s *Server) handler(ended context.Context, o HTTPOptions) http.Handler {
 		_, _ = w.Write([]byte("ok\n"))
 	})
 	open.HandleFunc("GET /readyz", newReadiness(s.opts).page(ended))
-	open.Handle("/", Bearer(o.Token, closed, func() { s.metrics.refuse("token") }))
+	open.Handle("/", Bearer(o.Token, closed, refused))
 	return s.guard(o, patient(o.Patience, open))
 }
 
@@ -166,10 +174,8 @@ func Bearer(token string, next http.Handler, refused func()) http.Handler {
 	if token == "" {
 		return next
 	}
-	want := sha256.Sum256([]byte("Bearer " + token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-		if subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
+		if !presents(r, token) {
 			if refused != nil {
 				refused()
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ type site struct {
 	caller worldCaller
 	server *Server
 	url    string // without a path
+	link   string // to the status page, once
 	client *http.Client
 }
 
@@ -32,7 +34,12 @@ func newSite(t *testing.T, o Options, h HTTPOptions) *site {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ready, served := make(chan string, 1), make(chan error, 1)
-	go func() { served <- s.server.ServeHTTP(ctx, h, func(url string) { ready <- url }) }()
+	go func() {
+		served <- s.server.ServeHTTP(ctx, h, func(url, link string) {
+			s.link = link
+			ready <- url
+		})
+	}()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {
@@ -305,11 +312,13 @@ func TestPages(t *testing.T) {
 			t.Fatalf("%v, %s", err, body)
 		}
 		status, page := s.get("/", headers)
-		if status != http.StatusOK || !strings.Contains(page, "web") {
+		if status != http.StatusOK || !strings.Contains(page, "freshet") {
 			t.Errorf("status %d: %s", status, page)
 		}
-		if shown := strings.Contains(page, root); shown != (token != "") {
-			t.Errorf("with the token %q, the page shows the root: %v", token, shown)
+		for _, private := range []string{root, "web", "codebase"} {
+			if shown := strings.Contains(page, private); shown != (token != "") {
+				t.Errorf("with the token %q, the page shows %q: %v", token, private, shown)
+			}
 		}
 		_, figures := s.get("/metrics", headers)
 		for _, line := range []string{
@@ -326,5 +335,121 @@ func TestPages(t *testing.T) {
 		if status, _ := s.get("/nothing", headers); status != http.StatusNotFound {
 			t.Errorf("nothing: status %d", status)
 		}
+	}
+}
+
+// TestLogin opens the status page in a browser by the link, once, and by the token; nothing
+// that needs neither shows anything of the codebases, and no login opens the protocol.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	const token = "correct horse battery"
+	s := newSite(t, Options{}, HTTPOptions{Token: token})
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	visit := func(method, path, body, cookie string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method == http.MethodPost {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		if cookie != "" {
+			r.Header.Set("Cookie", cookie)
+		}
+		response, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response
+	}
+	text := func(r *http.Response) string {
+		t.Helper()
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	link := strings.TrimPrefix(s.link, s.url)
+	if r := visit(http.MethodHead, link, "", ""); r.StatusCode != http.StatusUnauthorized || len(r.Cookies()) > 0 {
+		t.Errorf("a preview of the link: status %d, cookies %v", r.StatusCode, r.Cookies())
+	}
+	for name, way := range map[string]struct{ method, path, body string }{
+		"the link":  {http.MethodGet, link, ""},
+		"the token": {http.MethodPost, "/login", "token=" + strings.ReplaceAll(token, " ", "+")},
+	} {
+		r := visit(way.method, way.path, way.body, "")
+		if r.StatusCode != http.StatusSeeOther || len(r.Cookies()) != 1 {
+			t.Fatalf("%s: status %d, cookies %v", name, r.StatusCode, r.Cookies())
+		}
+		cookie := r.Cookies()[0]
+		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || strings.Contains(cookie.Value, token) {
+			t.Errorf("%s sets the cookie %s", name, cookie)
+		}
+		held := cookie.Name + "=" + cookie.Value
+		if page := visit(http.MethodGet, "/", "", held); page.StatusCode != http.StatusOK || !strings.Contains(text(page), root) {
+			t.Errorf("%s: the page has status %d", name, page.StatusCode)
+		}
+		if r := visit(http.MethodPost, "/mcp", pingBody, held); r.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s opens the protocol: status %d", name, r.StatusCode)
+		}
+	}
+	for name, r := range map[string]*http.Response{
+		"the link again":           visit(http.MethodGet, link, "", ""),
+		"a link that is made up":   visit(http.MethodGet, "/login?once=x", "", ""),
+		"no link":                  visit(http.MethodGet, "/login", "", ""),
+		"another token":            visit(http.MethodPost, "/login", "token=correct", ""),
+		"no token":                 visit(http.MethodPost, "/login", "", ""),
+		"a large form":             visit(http.MethodPost, "/login", "token="+strings.Repeat("x", 2*maxForm), ""),
+		"a cookie that is made up": visit(http.MethodGet, "/", "", loginCookie+"=x"),
+		"the page":                 visit(http.MethodGet, "/", "", ""),
+		"the metrics":              visit(http.MethodGet, "/metrics", "", ""),
+	} {
+		page := text(r)
+		if r.StatusCode != http.StatusUnauthorized || len(r.Cookies()) > 0 {
+			t.Errorf("%s: status %d, cookies %v", name, r.StatusCode, r.Cookies())
+		}
+		for _, private := range []string{root, "web", token} {
+			if strings.Contains(page, private) {
+				t.Errorf("%s shows %q", name, private)
+			}
+		}
+	}
+}
+
+// TestLoginsEnd: a link and a login last for a while, and the oldest login makes room.
+func TestLoginsEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	l := newLogins("correct horse battery", func() time.Time { return now })
+	_, late, _ := strings.Cut(l.link(), "=")
+	now = now.Add(linkLasts)
+	if l.redeem(late) {
+		t.Error("a link is good for ever")
+	}
+	enter := func() *http.Request {
+		w := httptest.NewRecorder()
+		l.begin(w)
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.AddCookie(w.Result().Cookies()[0]) //nolint:bodyclose // it has none
+		return r
+	}
+	first := enter()
+	if !l.known(first) {
+		t.Fatal("a login is not known")
+	}
+	for range maxLogins {
+		now = now.Add(time.Second)
+		enter()
+	}
+	if l.known(first) || len(l.browsers) > maxLogins {
+		t.Errorf("%d logins are kept, the first: %v", len(l.browsers), l.known(first))
+	}
+	last := enter()
+	now = now.Add(loginLasts)
+	if l.known(last) {
+		t.Error("a login lasts for ever")
 	}
 }

@@ -28,47 +28,47 @@ td.n { text-align: right; font-variant-numeric: tabular-nums }
 <h1>freshet</h1>
 <p>{{.Version}}, up for {{.Uptime}}, {{.InFlight}} calls under way.</p>
 {{with .Problem}}<p><strong>{{.}}</strong></p>{{end}}
-<table>
-<tr><th>codebase</th>{{if .Paths}}<th>root</th>{{end}}<th>state</th><th>snapshot</th><th>files</th><th>parked</th><th>work</th></tr>
-{{range .Codebases}}<tr><td>{{.Codebase.Name}}</td>{{if $.Paths}}<td>{{.Codebase.Root}}</td>{{end}}<td>{{.State}}</td>
+{{if .Private}}<table>
+<tr><th>codebase</th><th>root</th><th>state</th><th>snapshot</th><th>files</th><th>parked</th><th>work</th></tr>
+{{range .Codebases}}<tr><td>{{.Codebase.Name}}</td><td>{{.Codebase.Root}}</td><td>{{.State}}</td>
 <td class="n">{{.Freshness.Snapshot}}</td><td class="n">{{.Counts.Files}}</td><td class="n">{{len .Parked}}</td>
 <td>{{with .Operation}}{{.Kind}}: {{.Phase}}{{end}}</td></tr>
 {{else}}<tr><td colspan="7">nothing is indexed yet</td></tr>
-{{end}}</table>
+{{end}}</table>{{end}}
 <p>Agents connect to <code>/mcp</code>; figures for Prometheus are at <a href="/metrics">/metrics</a>.</p>
 </body>
 </html>
 `
 
-// page shows the status. It shows paths only to whoever presented a token: on loopback any
-// user of the machine may ask.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, paths bool, started time.Time) {
+// page shows the status. Where no token is needed it shows nothing of codebases: any user of
+// the machine may ask.
+func (s *Server) page(w http.ResponseWriter, r *http.Request, private bool, started time.Time) {
 	data := struct {
 		Version, Uptime, Problem string
 		InFlight                 int
-		Paths                    bool
+		Private                  bool
 		Codebases                []tool.CodebaseStatus
 	}{
 		Version: s.opts.Version, Uptime: s.opts.Now().Sub(started).Round(time.Second).String(),
-		InFlight: s.limit.inFlight(), Paths: paths,
+		InFlight: s.limit.inFlight(), Private: private,
 	}
-	envelope, err := s.caller.Call(r.Context(), "status", tool.StatusParams{}, nil)
-	switch {
-	case err != nil:
-		data.Problem = "the index cannot be reached"
-	case envelope.Error != nil:
-		data.Problem = string(envelope.Error.Code)
-	case envelope.Codebases != nil:
-		data.Codebases = *envelope.Codebases
+	if private {
+		envelope, err := s.caller.Call(r.Context(), "status", tool.StatusParams{}, nil)
+		switch {
+		case err != nil:
+			data.Problem = "the index cannot be reached"
+		case envelope.Error != nil:
+			data.Problem = string(envelope.Error.Code)
+		case envelope.Codebases != nil:
+			data.Codebases = *envelope.Codebases
+		}
 	}
 	var out bytes.Buffer
 	if err := template.Must(template.New("page").Parse(pageText)).Execute(&out, data); err != nil {
-		s.opts.Log.Warn("status page", "error", err)
+		s.opts.Log.Warn("status page could not be made", "error", err)
 		http.Error(w, "the page could not be made", http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-	w.Header().Set("Referrer-Policy", "no-referrer")
+	pageHeaders(w)
 	_, _ = w.Write(out.Bytes())
 }

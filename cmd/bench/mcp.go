@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/freshet/freshet/cmd/host"
 	"github.com/freshet/freshet/mcp/mcptest"
 	"github.com/freshet/freshet/mcp/tool"
 )
@@ -94,7 +95,11 @@ func measureMCP(ctx context.Context, s settings) error {
 }
 
 func (f *fleet) measure(ctx context.Context) error {
-	http, err := mcptest.HTTP(ctx, f.url, "")
+	token, err := host.Token(filepath.Join(f.work, "home"))
+	if err != nil {
+		return err
+	}
+	http, err := mcptest.HTTP(ctx, f.url, token)
 	if err != nil {
 		return err
 	}

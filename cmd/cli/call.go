@@ -7,19 +7,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/freshet/freshet/mcp/tool"
 )
 
 // call opens a session, makes one call and prints its envelope.
 func (r *run) call(ctx context.Context, verb string, params any) error {
-	if r.Home == "" {
-		return usagef("there is no data directory: set FRESHET_HOME or give --home")
-	}
-	home, err := filepath.Abs(r.Home)
+	home, err := r.home()
 	if err != nil {
-		return usagef("--home: %w", err)
+		return err
 	}
 	log := slog.New(slog.NewTextHandler(r.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	session, err := r.Connect(ctx, home, log)

@@ -53,6 +53,9 @@ type Program struct {
 	// Token is what clients of up, and those who ask a worker for metrics, must present unless
 	// a file holds it.
 	Token string
+	// HomeToken returns the token of a data directory, which the first call makes, and the file
+	// that holds it.
+	HomeToken func(home string) (token, file string, err error)
 	// Doctor is what doctor shows.
 	Doctor Doctor
 	// Evaluate is what eval does.

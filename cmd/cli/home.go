@@ -20,6 +20,18 @@ func DefaultHome(getenv func(string) string) string {
 	return ""
 }
 
+// home is the data directory, absolute.
+func (r *run) home() (string, error) {
+	if r.Home == "" {
+		return "", usagef("there is no data directory: set FRESHET_HOME or give --home")
+	}
+	home, err := filepath.Abs(r.Home)
+	if err != nil {
+		return "", usagef("--home: %w", err)
+	}
+	return home, nil
+}
+
 // IsTerminal reports whether a file is a terminal, as far as its mode tells.
 func IsTerminal(f *os.File) bool {
 	info, err := f.Stat()

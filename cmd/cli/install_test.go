@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -161,12 +162,13 @@ func TestInstall(t *testing.T) {
 			if !strings.Contains(out.String(), "nothing to do") {
 				t.Errorf("the second time it said %s", out.String())
 			}
-			path := c.path(home, home)
+			at := reach{program: p.Executable}
+			path := c.path(home, home, at)
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(data) != c.snippet(p.Executable) {
+			if string(data) != c.snippet(at) {
 				t.Errorf("it wrote %s", data)
 			}
 			if err := os.WriteFile(path, []byte("{["), 0o600); err != nil {
@@ -182,5 +184,115 @@ func TestInstall(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestInstallOverHTTP tells each client that takes one of a server with its token, in a file
+// that nobody else may read and that belongs to no project.
+func TestInstallOverHTTP(t *testing.T) {
+	t.Parallel()
+	const token = "correct horse battery staple"
+	for _, c := range agentClients() {
+		if c.file == "" {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			home, project := t.TempDir(), t.TempDir()
+			var out bytes.Buffer
+			p := Program{
+				Stdout: &out, Stderr: &out, Dir: project, UserHome: home, Home: filepath.Join(home, "data"), Executable: "/opt/freshet", Now: time.Now,
+				HomeToken: func(string) (string, string, error) { return token, "the file", nil },
+			}
+			if code := p.Run(t.Context(), []string{"install", "--http"}); code != 0 || strings.Contains(out.String(), token) {
+				t.Fatalf("code %d, and it prints %s", code, out.String())
+			}
+			path := c.path(home, project, reach{url: defaultURL})
+			if path != "" {
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, nil, 0o644); err != nil { //nolint:gosec // it is to be tightened
+					t.Fatal(err)
+				}
+			}
+			code := p.Run(t.Context(), []string{"install", "--http", "--write", c.name})
+			if (code == 0) != (c.httpFile != "") {
+				t.Fatalf("code %d: %s", code, out.String())
+			}
+			if left, err := os.ReadDir(project); err != nil || len(left) > 0 {
+				t.Errorf("the project holds %v, %v", left, err)
+			}
+			if c.httpFile == "" {
+				return
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := string(data); !strings.Contains(text, "Bearer "+token) || !strings.Contains(text, defaultURL) {
+				t.Errorf("it wrote %s", text)
+			}
+			entries, err := os.ReadDir(filepath.Dir(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, entry := range entries {
+				if info, err := entry.Info(); err != nil || info.Mode().IsRegular() && info.Mode().Perm() != 0o600 {
+					t.Errorf("%s has the mode %s, %v", entry.Name(), info.Mode(), err)
+				}
+			}
+		})
+	}
+}
+
+// TestInstallStaysInProject: what a project holds in the place of a configuration cannot
+// make install change a file elsewhere, nor wait.
+func TestInstallStaysInProject(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(project, outside string) error{
+		"a link to a file outside": func(p, o string) error {
+			return os.Symlink(filepath.Join(o, "file"), filepath.Join(p, ".vscode", "mcp.json"))
+		},
+		"a link to no file outside": func(p, o string) error {
+			return os.Symlink(filepath.Join(o, "none"), filepath.Join(p, ".vscode", "mcp.json"))
+		},
+		"a link of the folder": func(p, o string) error {
+			return errors.Join(os.Remove(filepath.Join(p, ".vscode")), os.Symlink(o, filepath.Join(p, ".vscode")))
+		},
+		"a pipe":   func(p, _ string) error { return syscall.Mkfifo(filepath.Join(p, ".vscode", "mcp.json"), 0o600) },
+		"a folder": func(p, _ string) error { return os.Mkdir(filepath.Join(p, ".vscode", "mcp.json"), 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			project, outside := t.TempDir(), t.TempDir()
+			if err := os.WriteFile(filepath.Join(outside, "file"), []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.Mkdir(filepath.Join(project, ".vscode"), 0o700), plant(project, outside)); err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			p := Program{Stdout: &out, Stderr: &out, Dir: project, UserHome: t.TempDir(), Executable: "/opt/freshet"}
+			if code := p.Run(t.Context(), []string{"install", "--write", "vscode"}); code != 1 || !strings.Contains(out.String(), "error: ") {
+				t.Errorf("code %d: %s", code, out.String())
+			}
+			left, err := os.ReadDir(outside)
+			data, rerr := os.ReadFile(filepath.Join(outside, "file"))
+			if errors.Join(err, rerr) != nil || len(left) != 1 || string(data) != "{}" {
+				t.Errorf("outside the project there are %v, %q, %v", left, data, errors.Join(err, rerr))
+			}
+		})
+	}
+	project := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(project, "real.json"), []byte("{}"), 0o600), os.Symlink("real.json", filepath.Join(project, ".mcp.json"))); err != nil {
+		t.Fatal(err)
+	}
+	p := Program{Stdout: io.Discard, Stderr: io.Discard, Dir: project, UserHome: t.TempDir(), Executable: "/opt/freshet"}
+	if code := p.Run(t.Context(), []string{"install", "--write", "claude-code"}); code != 0 {
+		t.Errorf("a link inside the project: code %d", code)
+	}
+	if data, err := os.ReadFile(filepath.Join(project, "real.json")); err != nil || !strings.Contains(string(data), "/opt/freshet") {
+		t.Errorf("a link inside the project is not followed: %v, %s", err, data)
 	}
 }

@@ -29,6 +29,22 @@ func (r *run) chooseToken(file string) (string, error) {
 	return token, nil
 }
 
+// serverToken returns the token that clients of this user's server over HTTP present: that of
+// a file or of the environment, else the one of the data directory, which is made when it is
+// first asked for. It also says where it is from.
+func (r *run) serverToken(file, home string) (token, from string, err error) {
+	token, err = r.chooseToken(file)
+	switch {
+	case err != nil:
+		return "", "", err
+	case file != "":
+		return token, r.absolute(file), nil
+	case token != "":
+		return token, "FRESHET_TOKEN", nil
+	}
+	return r.HomeToken(home)
+}
+
 // readToken reads a token from a file that nobody but its owner may read.
 func readToken(path string) (string, error) {
 	info, err := os.Stat(path)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -20,12 +19,9 @@ func (r *run) doctorVerb() *cobra.Command {
 		Long:  "doctor checks what freshet stands on, and says what to do about what is wrong. It exits with 1\nwhen something keeps freshet from working.",
 		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if r.Home == "" {
-				return usagef("there is no data directory: set FRESHET_HOME or give --home")
-			}
-			home, err := filepath.Abs(r.Home)
+			home, err := r.home()
 			if err != nil {
-				return usagef("--home: %w", err)
+				return err
 			}
 			findings := r.Doctor(cmd.Context(), home, r.Dir)
 			r.print(tool.Succeeded(tool.Report{Findings: &findings}))

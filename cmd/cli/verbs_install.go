@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,20 +10,40 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 )
 
+// defaultURL is where `freshet up` serves the protocol unless told otherwise.
+const defaultURL = "http://" + defaultAddress + "/mcp"
+
 func (r *run) installVerb() *cobra.Command {
-	var write string
+	var write, tokenFile string
+	var overHTTP, noToken bool
+	at := reach{program: r.Executable}
+	url := defaultURL
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Print how agents' clients are told of freshet, or tell one of them",
 		Long: "install prints the configuration for each client. With --write CLIENT it adds freshet to\n" +
 			"the configuration of that client, keeps everything else in it, and leaves a backup beside\n" +
-			"it. Clients: " + strings.Join(clientNames(), ", ") + ".",
+			"it. Clients start `freshet mcp` themselves; with --http they are told of a running\n" +
+			"`freshet up` and its token, in a file of the user that nobody else may read.\n" +
+			"Clients: " + strings.Join(clientNames(), ", ") + ".",
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			if write != "" {
-				return r.writeClient(write)
+			if overHTTP {
+				at.url = url
 			}
-			text := r.installText()
+			if write != "" {
+				if overHTTP && !noToken {
+					var err error
+					if at.token, err = r.tokenFor(tokenFile); err != nil {
+						return err
+					}
+				}
+				return r.writeClient(write, at)
+			}
+			if overHTTP && !noToken {
+				at.token = "TOKEN"
+			}
+			text := r.installText(at)
 			if r.json {
 				r.print(tool.Succeeded(tool.Report{Usage: text}))
 				return nil
@@ -37,40 +53,75 @@ func (r *run) installVerb() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&write, "write", "", "the client whose configuration is to be changed")
+	cmd.Flags().BoolVar(&overHTTP, "http", false, "tell of a running `freshet up` instead of a program to start")
+	cmd.Flags().StringVar(&url, "url", url, "with --http: where it serves")
+	cmd.Flags().StringVar(&tokenFile, "token-file", "", "with --http: file with its token, unless that is FRESHET_TOKEN or the one of the data directory")
+	cmd.Flags().BoolVar(&noToken, "no-token", false, "with --http: it asks for no token")
+	cmd.MarkFlagsMutuallyExclusive("no-token", "token-file")
 	return cmd
 }
 
-// installText is the configuration for each client.
-func (r *run) installText() string {
-	var b strings.Builder
-	for _, c := range agentClients() {
-		fmt.Fprintf(&b, "# %s", c.title)
-		if path := c.path(r.UserHome, r.Dir); path != "" {
-			fmt.Fprintf(&b, ": %s (freshet install --write %s)", path, c.name)
-		}
-		b.WriteString("\n" + c.snippet(r.Executable) + "\n")
+// tokenFor is the token of the server that clients are told of.
+func (r *run) tokenFor(file string) (string, error) {
+	home, err := r.home()
+	if err != nil {
+		return "", err
 	}
-	b.WriteString("# Over HTTP: run `freshet up` and give the client the address http://127.0.0.1:7433/mcp\n")
+	token, _, err := r.serverToken(file, home)
+	return token, err
+}
+
+// installText is the configuration for each client.
+func (r *run) installText(at reach) string {
+	var b strings.Builder
+	flag := ""
+	if at.url != "" {
+		flag = "--http "
+	}
+	for _, c := range agentClients() {
+		path := c.path(r.UserHome, r.Dir, at)
+		if path == "" && c.file != "" {
+			fmt.Fprintf(&b, "# %s takes no server over HTTP from a file: use `freshet install --write %s`\n\n", c.title, c.name)
+			continue
+		}
+		fmt.Fprintf(&b, "# %s", c.title)
+		if path != "" {
+			fmt.Fprintf(&b, ": %s (freshet install %s--write %s)", path, flag, c.name)
+		}
+		b.WriteString("\n" + c.snippet(at) + "\n")
+	}
+	if at.url == "" {
+		b.WriteString("# Over HTTP, from a running `freshet up`: freshet install --http\n")
+	} else if at.token != "" {
+		b.WriteString("# TOKEN stands for what `freshet up` says holds the token; --write puts it in\n")
+	}
 	return b.String()
 }
 
 // writeClient adds freshet to the configuration of a client.
-func (r *run) writeClient(name string) error {
+func (r *run) writeClient(name string, at reach) error {
 	c, ok := findClient(name)
 	if !ok || c.file == "" {
 		return usagef("--write: %q is none of the clients whose configuration is known: %s", name,
 			strings.Join(clientNames()[:len(clientNames())-1], ", "))
 	}
-	path := c.path(r.UserHome, r.Dir)
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		path = resolved // a link stays a link
+	named := c.path(r.UserHome, r.Dir, at)
+	if named == "" {
+		return usagef("--http: %s takes no server over HTTP from a file; give --write without --http", c.title)
 	}
-	data, err := os.ReadFile(path)
-	existed := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return tool.Errorf(tool.CodePermissionDenied, "read the configuration of %s: %w", c.title, err)
+	project := ""
+	if c.project && at.url == "" {
+		project = r.Dir
 	}
-	changed, err := c.splice(data, r.Executable)
+	path, err := configPath(named, project)
+	if err != nil {
+		return err
+	}
+	data, existed, err := readConfig(path)
+	if err != nil {
+		return err
+	}
+	changed, err := c.splice(data, at)
 	if err != nil {
 		return tool.Errorf(tool.CodeInvalidArgument, "the configuration %s is broken and is left as it is: %w; "+
 			"mend it, or add by hand what `freshet install` prints", path, err)
@@ -78,14 +129,15 @@ func (r *run) writeClient(name string) error {
 	said := "nothing to do: " + path + " names freshet already\n"
 	if string(changed) != string(data) {
 		said = "freshet is added to " + path + "\n"
+		private := at.token != ""
 		if existed {
 			backup := path + ".before-freshet-" + r.Now().UTC().Format("20060102T150405.000Z")
-			if err := replaceFile(backup, data, path); err != nil {
+			if err := replaceFile(backup, data, path, private); err != nil {
 				return tool.Errorf(tool.CodePermissionDenied, "keep a backup: %w", err)
 			}
 			said += "what it was is kept in " + backup + "\n"
 		}
-		if err := replaceFile(path, changed, path); err != nil {
+		if err := replaceFile(path, changed, path, private); err != nil {
 			return tool.Errorf(tool.CodePermissionDenied, "write the configuration of %s: %w", c.title, err)
 		}
 	}
@@ -98,34 +150,10 @@ func (r *run) writeClient(name string) error {
 }
 
 // splice adds the server to a configuration.
-func (c agentClient) splice(data []byte, program string) ([]byte, error) {
+func (c agentClient) splice(data []byte, at reach) ([]byte, error) {
 	if c.toml {
-		text, err := spliceTOML(string(data), c.table+"."+entry, c.tomlTable(program))
+		text, err := spliceTOML(string(data), c.table+"."+entry, c.tomlTable(at))
 		return []byte(text), err
 	}
-	return spliceJSON(data, c.table, entry, c.server(program))
-}
-
-// replaceFile writes a file whole or not at all, with the mode of another where that is.
-func replaceFile(path string, data []byte, like string) error {
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(like); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".freshet-*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(data)
-	err = errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
-	}
-	return nil
+	return spliceJSON(data, c.table, entry, c.server(at))
 }

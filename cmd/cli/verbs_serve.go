@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +18,8 @@ type Agents interface {
 	// Stdio serves one client on Stdin and Stdout until it hangs up or ctx ends.
 	Stdio(ctx context.Context, s Service) error
 	// HTTP serves many clients at an address until ctx ends. It calls ready with the
-	// address once it listens.
-	HTTP(ctx context.Context, s Service, h HTTP, ready func(url string)) error
+	// address once it listens, and a link that opens the status page once, "" without a token.
+	HTTP(ctx context.Context, s Service, h HTTP, ready func(url, link string)) error
 	// Reference is the tool reference that is made from the parameters of the tools, and
 	// the number of characters by which the list of tools is longer than allowed.
 	Reference() (text string, excess int, err error)
@@ -47,19 +46,17 @@ type Service struct {
 // HTTP says where and to whom to serve.
 type HTTP struct {
 	Address string
-	// Token is what clients must present; it is needed for an address that others reach.
+	// Token is what clients must present, "" for nothing; it is needed for an address that
+	// others reach.
 	Token string
 	// Names are the host names by which others reach the address.
 	Names []string
 }
 
 func (r *run) service() (Service, error) {
-	if r.Home == "" {
-		return Service{}, usagef("there is no data directory: set FRESHET_HOME or give --home")
-	}
-	home, err := filepath.Abs(r.Home)
+	home, err := r.home()
 	if err != nil {
-		return Service{}, usagef("--home: %w", err)
+		return Service{}, err
 	}
 	return Service{
 		Home: home, Dir: r.Dir, In: r.Stdin, Out: r.Stdout, Telemetry: r.Stderr, Version: r.Build.Version,
@@ -140,16 +137,22 @@ func withParent(ctx context.Context, parent func() int, every time.Duration) (co
 	}
 }
 
+// defaultAddress is where up listens unless told otherwise.
+const defaultAddress = "127.0.0.1:7433"
+
 func (r *run) upVerb() *cobra.Command {
 	var s Service
 	var h HTTP
 	var tokenFile string
+	var noToken bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run the long-lived host and serve the tools over HTTP",
 		Long: "up keeps the index of its data directory and serves agents over streamable HTTP at /mcp, a\n" +
 			"status page at /, metrics at /metrics and its health at /healthz and /readyz. It listens on\n" +
-			"loopback; for anything wider it needs a token, from FRESHET_TOKEN or --token-file.\n\n" +
+			"loopback, where every user of the machine reaches it, so clients present a token: that of\n" +
+			"--token-file or FRESHET_TOKEN, else the one in the data directory, which the first start\n" +
+			"makes and `freshet install --http` tells clients. --no-token turns it off, on loopback only.\n\n" +
 			allowRootHelp,
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -161,12 +164,13 @@ func (r *run) upVerb() *cobra.Command {
 			if base.AllowRoots, err = r.allowRoots(append(s.AllowRoots, r.workingRoot()...)); err != nil {
 				return err
 			}
-			if h.Token, err = r.chooseToken(tokenFile); err != nil {
-				return err
+			from := ""
+			if !noToken {
+				if h.Token, from, err = r.serverToken(tokenFile, base.Home); err != nil {
+					return err
+				}
 			}
-			err = r.Agents.HTTP(cmd.Context(), base, h, func(url string) {
-				r.ready(url)
-			})
+			err = r.Agents.HTTP(cmd.Context(), base, h, func(url, link string) { r.ready(url, link, from) })
 			var known *tool.Error
 			if err != nil && !errors.As(err, &known) {
 				return unreachable(base.Home, err)
@@ -175,18 +179,27 @@ func (r *run) upVerb() *cobra.Command {
 		},
 	}
 	serviceFlags(cmd, &s)
-	cmd.Flags().StringVar(&h.Address, "listen", "127.0.0.1:7433", "address to listen on")
+	cmd.Flags().StringVar(&h.Address, "listen", defaultAddress, "address to listen on")
 	cmd.Flags().StringArrayVar(&h.Names, "name", nil, "host name by which others reach the address; may be repeated")
 	cmd.Flags().BoolVar(&s.Idle, "idle", false, "in a cluster: leave chunking, embedding and sealing to workers")
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the token that clients must present; only its owner may read it")
+	cmd.Flags().BoolVar(&noToken, "no-token", false, "serve every user of this machine, without a token")
+	cmd.MarkFlagsMutuallyExclusive("no-token", "token-file")
 	return cmd
 }
 
-// ready tells whoever started up where it serves.
-func (r *run) ready(url string) {
+// ready tells whoever started up where it serves, and where the token is from.
+func (r *run) ready(url, link, from string) {
 	if r.json {
 		r.print(tool.Succeeded(tool.Report{Usage: url}))
 		return
 	}
-	_, _ = fmt.Fprintf(r.Stdout, "serving agents at %s\n", url) // the server goes on without it
+	text := fmt.Sprintf("serving agents at %s\n", url)
+	if from == "" {
+		text += "no token is asked for: every user of this machine is served\n"
+	} else {
+		text += fmt.Sprintf("clients present the token of %s; `freshet install --http --write CLIENT` tells them\n"+
+			"status page, for one browser within ten minutes: %s\n", tool.QuotePath(from), link)
+	}
+	_, _ = io.WriteString(r.Stdout, text) // the server goes on without it
 }

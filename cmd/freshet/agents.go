@@ -75,7 +75,7 @@ func warming(ctx context.Context, session *host.Session, log *slog.Logger) (wait
 }
 
 // HTTP serves many clients.
-func (a agents) HTTP(ctx context.Context, s cli.Service, h cli.HTTP, ready func(url string)) error {
+func (a agents) HTTP(ctx context.Context, s cli.Service, h cli.HTTP, ready func(url, link string)) error {
 	session := a.session(s, 0)
 	server, err := a.server(session, s)
 	if err != nil {

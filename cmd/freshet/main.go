@@ -49,6 +49,10 @@ func run() int {
 		},
 		Agents:  agents{children: children, cluster: shared, services: chosen},
 		Workers: workers{cluster: shared, children: children, services: chosen}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"), AllowRoots: filepath.SplitList(os.Getenv("FRESHET_ALLOW_ROOT")),
+		HomeToken: func(home string) (token, file string, err error) {
+			token, err = host.Token(home)
+			return token, host.TokenPath(home), err
+		},
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
 			return append(host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared, Provider: chosen.embed}, dir), chosen.examine()...)
 		},

@@ -58,9 +58,17 @@ func (p program) up(env []string, args ...string) (url string, process *os.Proce
 	return strings.TrimSpace(strings.TrimPrefix(line, "serving agents at ")), cmd.Process
 }
 
-// overHTTP returns a client of an endpoint.
+// overHTTP returns a client of an endpoint, with the token of the data directory unless
+// another is given.
 func (p program) overHTTP(url, token string) *mcptest.Client {
 	p.t.Helper()
+	if token == "" { // that of the data directory
+		data, err := os.ReadFile(filepath.Join(p.home, "token"))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		token = strings.TrimSpace(string(data))
+	}
 	client, err := mcptest.HTTP(p.t.Context(), url, token)
 	if err != nil {
 		p.t.Fatal(err)

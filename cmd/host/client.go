@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
 )
@@ -20,15 +22,91 @@ var errHostGone = errors.New("the host ended")
 // errRefused is returned when the host does not take calls of this version.
 var errRefused = errors.New("refused by the host")
 
+// dial connects to the host of a data directory, which must be of this user. A host that does
+// not take connections is waited for as long as one that does not answer.
+func dial(ctx context.Context, home string) (conn net.Conn, pid int, err error) {
+	if err := checkHome(home); err != nil {
+		return nil, 0, err
+	}
+	var dialer net.Dialer
+	for tries := 0; ; tries++ {
+		conn, err = dialer.DialContext(ctx, "unix", socketPath(home))
+		if !errors.Is(err, syscall.EAGAIN) { // its queue is full
+			break
+		}
+		holder, _ := lockHolder(home)
+		if lasted := time.Duration(tries) * queuePause; lasted >= silenceCheck && (suspended(holder) || lasted >= maxSilences*silenceCheck) {
+			return nil, holder, silent(home, holder, lasted)
+		}
+		if err := pause(ctx, queuePause); err != nil {
+			return nil, 0, err
+		}
+	}
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, 0, errHostGone
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("attach to host: %w", err)
+	}
+	if pid, err = peer(conn); err != nil {
+		foreign := tool.Errorf(tool.CodePermissionDenied, "the host is not trusted: %w", err).
+			Next(command("ls -la "+tool.ShellWord(filepath.Dir(socketPath(home))), "shows whose the socket is; choose another --home, or run freshet as that user"))
+		return nil, pid, errors.Join(foreign, conn.Close())
+	}
+	return conn, pid, nil
+}
+
+// queuePause is the time between tries to get into a host's queue.
+const queuePause = 100 * time.Millisecond
+
+// pause waits, or returns the error of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// listener reads what a host says, and gives up on one that is silent.
+type listener struct {
+	conn   net.Conn
+	reader *bufio.Reader
+	home   string
+	pid    int
+	frame  []byte // what was read of a message whose end is still to come
+}
+
+// next returns the next message. Silence is counted in reads that timed out, not by the
+// clock, so that a client that was suspended itself looks once more when it goes on.
+func (l *listener) next() ([]byte, error) {
+	for silences := 0; ; silences++ {
+		if err := l.conn.SetReadDeadline(time.Now().Add(silenceCheck)); err != nil {
+			return nil, err
+		}
+		frame, err := readFrame(l.reader, l.frame)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			l.frame = nil
+			return frame, err
+		}
+		if len(frame) > len(l.frame) {
+			silences = 0 // a long message is on its way
+		}
+		l.frame = frame
+		if lasted := time.Duration(silences+1) * silenceCheck; suspended(l.pid) || silences+1 >= maxSilences {
+			return nil, silent(l.home, l.pid, lasted)
+		}
+	}
+}
+
 // call makes one call on a data directory's socket.
 func call(ctx context.Context, home, version, verb string, params json.RawMessage, observe tool.Observer) (*tool.Envelope, error) {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", socketPath(home))
+	conn, pid, err := dial(ctx, home)
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, errHostGone
-		}
-		return nil, fmt.Errorf("attach to host: %w", err)
+		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the host sees the hang-up and cancels
 	defer func() {
@@ -39,9 +117,9 @@ func call(ctx context.Context, home, version, verb string, params json.RawMessag
 	if err != nil {
 		return nil, gone(ctx, err)
 	}
-	reader := bufio.NewReaderSize(conn, 64<<10)
+	host := &listener{conn: conn, reader: bufio.NewReaderSize(conn, 64<<10), home: home, pid: pid}
 	for {
-		frame, err := readFrame(reader)
+		frame, err := host.next()
 		if err != nil {
 			return nil, gone(ctx, err)
 		}
@@ -50,6 +128,7 @@ func call(ctx context.Context, home, version, verb string, params json.RawMessag
 			return nil, fmt.Errorf("read reply: %w", err)
 		}
 		switch {
+		case r.Alive:
 		case r.Notice != nil:
 			if err := observe(*r.Notice); err != nil {
 				return nil, err
@@ -72,7 +151,8 @@ func gone(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, errFrameTooLarge) {
+	var known *tool.Error
+	if errors.Is(err, errFrameTooLarge) || errors.As(err, &known) {
 		return err
 	}
 	return errHostGone

@@ -83,6 +83,10 @@ func diagnoseHome(home string) tool.Finding {
 	if err != nil {
 		return bad(check, fmt.Sprintf("%s is not writable: %v", home, err), "give this user the right to write to it, or choose another --home")
 	}
+	var refused *tool.Error
+	if err := checkHome(home); errors.As(err, &refused) {
+		return bad(check, refused.Message, tool.Command(refused.NextSteps[0])+": "+refused.NextSteps[0].Why)
+	}
 	if info, err := os.Stat(home); err == nil && info.Mode().Perm()&0o077 != 0 {
 		return poor(check, fmt.Sprintf("%s may be read by other users (%s)", home, info.Mode().Perm()), "chmod 700 "+home)
 	}
@@ -124,6 +128,10 @@ func diagnoseHost(ctx context.Context, opts Options) tool.Finding {
 	who := "a process"
 	if holder > 0 {
 		who = fmt.Sprintf("process %d", holder)
+	}
+	if suspended(holder) {
+		return bad(check, who+" holds the data directory and is suspended, by Ctrl-Z, SIGSTOP or a debugger",
+			fmt.Sprintf("kill -CONT %d lets it go on, kill -KILL %d ends it; another process takes its place", holder, holder))
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -18,7 +18,7 @@ func FuzzReadFrame(f *testing.F) {
 		r := bufio.NewReaderSize(bytes.NewReader(data), 16)
 		var all []byte
 		for {
-			frame, err := readFrame(r)
+			frame, err := readFrame(r, nil)
 			all = append(all, frame...)
 			if err == nil {
 				continue
@@ -37,7 +37,7 @@ func FuzzReadFrame(f *testing.F) {
 func TestReadFrameRefusesTheOversized(t *testing.T) {
 	t.Parallel()
 	endless := io.MultiReader(strings.NewReader("{"), zeros{})
-	if _, err := readFrame(bufio.NewReader(endless)); !errors.Is(err, errFrameTooLarge) {
+	if _, err := readFrame(bufio.NewReader(endless), nil); !errors.Is(err, errFrameTooLarge) {
 		t.Errorf("error %v, want errFrameTooLarge", err)
 	}
 }

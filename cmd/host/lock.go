@@ -15,6 +15,7 @@ var errHeld = errors.New("data directory is held by another process")
 const (
 	lockName   = "lock"
 	socketName = "host.sock"
+	tokenName  = "token"
 	storeName  = "store"
 	logName    = "log"
 )
@@ -22,8 +23,8 @@ const (
 // lockDirectory takes the lock of a data directory, which is made if it is not there. The
 // lock goes with the process, however it ends.
 func lockDirectory(home string) (*os.File, error) {
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
+	if err := ensureHome(home); err != nil {
+		return nil, err
 	}
 	file, err := os.OpenFile(filepath.Join(home, lockName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

@@ -32,6 +32,9 @@ type server struct {
 	closing bool
 }
 
+// farewell bounds how long a host that ends waits for a client to take its answer.
+const farewell = time.Second
+
 // requestTimeout bounds how long a client may take to say what it wants.
 const requestTimeout = 10 * time.Second
 
@@ -100,7 +103,13 @@ func (s *server) handle(ctx context.Context, conn net.Conn) {
 			s.log.Debug("close call", "error", err)
 		}
 	}()
+	if _, err := peer(conn); err != nil {
+		s.log.Warn("a connection was refused", "error", err)
+		return
+	}
 	w := &replyWriter{encoder: json.NewEncoder(conn)}
+	// A client that is suspended takes no answer; it must not keep the host from ending.
+	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Now().Add(farewell)) })()
 	send := func(r reply) {
 		if err := w.send(r); err != nil {
 			s.log.Debug("reply to a client that is gone", "error", err)
@@ -126,9 +135,11 @@ func (s *server) handle(ctx context.Context, conn net.Conn) {
 			cancel()
 		}
 	}()
+	quiet := w.keepAlive()
 	envelope := s.dispatch(callCtx, req.Verb, req.Params, func(n tool.Notice) error {
 		return w.send(reply{Notice: &n})
 	})
+	quiet()
 	if ctx.Err() != nil {
 		send(reply{Takeover: true})
 	} else {
@@ -145,7 +156,7 @@ func readRequest(conn net.Conn) (request, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return req, err
 	}
-	line, err := readFrame(bufio.NewReader(conn))
+	line, err := readFrame(bufio.NewReader(conn), nil)
 	if err != nil {
 		return req, err
 	}
@@ -167,11 +178,36 @@ func (w *replyWriter) send(r reply) error {
 	return w.encoder.Encode(r)
 }
 
+// keepAlive sends signs of life until the returned function is called, which waits for the
+// last of them. A client that is gone is noticed by the call.
+func (w *replyWriter) keepAlive() (stop func()) {
+	ended, silent := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(silent)
+		ticker := time.NewTicker(beatEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-ticker.C:
+				if w.send(reply{Alive: true}) != nil {
+					return
+				}
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-silent
+	}
+}
+
 var errFrameTooLarge = errors.New("message is too large")
 
-// readFrame reads one line of at most maxFrame bytes.
-func readFrame(r *bufio.Reader) ([]byte, error) {
-	var frame []byte
+// readFrame reads one line of at most maxFrame bytes, of which the beginning was read before.
+// After an error it returns what it has of the line.
+func readFrame(r *bufio.Reader, frame []byte) ([]byte, error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		frame = append(frame, part...)

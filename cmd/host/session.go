@@ -88,7 +88,7 @@ func (s *Session) become(ctx context.Context) error {
 const (
 	attachPause    = 10 * time.Millisecond
 	attachPauseMax = 250 * time.Millisecond
-	attachTimeout  = 30 * time.Second
+	attachTimeout  = time.Minute
 )
 
 // Call makes one call and returns its envelope. Errors are about reaching a host; what the
@@ -101,7 +101,7 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 	if observe == nil {
 		observe = func(tool.Notice) error { return nil }
 	}
-	pause, deadline := attachPause, time.Now().Add(attachTimeout)
+	wait, began := attachPause, time.Now()
 	for {
 		host, err := s.hosting()
 		if err != nil {
@@ -119,17 +119,15 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 		} else if !errors.Is(err, errHeld) {
 			return nil, err
 		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("the process that holds %s does not answer; end it and try again", s.opts.Home)
+		if lasted := time.Since(began).Round(time.Second); lasted >= silenceCheck {
+			if holder, _ := lockHolder(s.opts.Home); suspended(holder) || lasted >= attachTimeout {
+				return nil, silent(s.opts.Home, holder, lasted)
+			}
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		case <-timer.C:
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
 		}
-		pause = min(2*pause, attachPauseMax)
+		wait = min(2*wait, attachPauseMax)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // protocol is the version of what crosses the socket. A client of another version is told
 // so and does nothing.
-const protocol = 1
+const protocol = 2
 
 // request is the one message of a client. The connection is the call: closing it cancels.
 type request struct {
@@ -18,8 +18,11 @@ type request struct {
 	Params   json.RawMessage `json:"params,omitempty"`
 }
 
-// reply is one message of the host: any number of notices, then the envelope or a refusal.
+// reply is one message of the host: any number of notices and signs of life, then the
+// envelope or a refusal.
 type reply struct {
+	// Alive is a sign of life.
+	Alive    bool           `json:"alive,omitempty"`
 	Notice   *tool.Notice   `json:"notice,omitempty"`
 	Envelope *tool.Envelope `json:"envelope,omitempty"`
 	// Refused says why the call was not taken; Takeover that the host is ending, so that

@@ -29,7 +29,7 @@ func (s *site) agents(on *host.Session) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan string, 1), make(chan error, 1)
 	go func() {
-		done <- server.ServeHTTP(ctx, mcpserver.HTTPOptions{Address: "127.0.0.1:0"}, func(url string) { ready <- url })
+		done <- server.ServeHTTP(ctx, mcpserver.HTTPOptions{Address: "127.0.0.1:0"}, func(url, _ string) { ready <- url })
 	}()
 	s.t.Cleanup(func() {
 		cancel()
