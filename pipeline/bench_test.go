@@ -28,7 +28,7 @@ func BenchmarkChunks(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		f := segment.File{Entry: store.FileEntry{Path: path, Language: "Go"}, Content: content, Syntax: chunk.Cut(b.Context(), "Go", content)}
+		f := segment.File{Entry: store.FileEntry{Path: path, Language: "Go"}, Content: content, Syntax: chunk.Cut("Go", content)}
 		files = append(files, f)
 		chunks += len(f.Syntax.Chunks)
 		size += len(content)

@@ -238,7 +238,7 @@ type countingCutter struct{ calls atomic.Int64 }
 
 func (c *countingCutter) Cut(ctx context.Context, language string, content []byte) (store.Syntax, error) {
 	c.calls.Add(1)
-	return chunk.Cut(ctx, language, content), nil
+	return chunk.Cut(language, content), nil
 }
 
 // countingProvider counts calls and texts.

@@ -38,7 +38,7 @@ const (
 type inProcess struct{}
 
 func (inProcess) Cut(ctx context.Context, language string, content []byte) (store.Syntax, error) {
-	return chunk.Cut(ctx, language, content), nil
+	return chunk.Cut(language, content), nil
 }
 
 // index indexes a tree into a store and returns what was sealed.

@@ -62,6 +62,8 @@ func owners() map[string][]string {
 		"github.com/tree-sitter":                 {"pipeline/chunk"},
 		"github.com/tree-sitter-grammars":        {"pipeline/chunk"},
 		"C":                                      {"pipeline/chunk"},
+		"github.com/landlock-lsm":                {"pipeline/chunk"},
+		"kernel.org/pub/linux/libs/security":     {"pipeline/chunk"},
 		"github.com/jackc":                       {"store/pgstore"},
 		"github.com/pgvector":                    {"store/pgstore"},
 		"modernc.org/sqlite":                     {"store/sqlitestore"},

@@ -54,7 +54,9 @@ func run() int {
 			return token, host.TokenPath(home), err
 		},
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
-			return append(host.Diagnose(ctx, host.Options{Home: home, Version: build.Version, Cluster: shared, Provider: chosen.embed}, dir), chosen.examine()...)
+			return append(host.Diagnose(ctx, host.Options{
+				Home: home, Version: build.Version, ChunkCommand: children, Cluster: shared, Provider: chosen.embed,
+			}, dir), chosen.examine()...)
 		},
 		Evaluate:   evaluator{children: children}.run,
 		Executable: self, UserHome: os.Getenv("HOME"),

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/pipeline/embedding/builtin"
 )
@@ -32,6 +33,7 @@ func Diagnose(ctx context.Context, opts Options, dir string) []tool.Finding {
 		diagnoseHome(opts.Home), diagnoseDisk(opts.Home), diagnoseHost(ctx, opts),
 	}
 	findings = append(findings, diagnoseLimits()...)
+	findings = append(findings, diagnoseParsers(opts.ChunkCommand)...)
 	model, dimension := diagnoseProvider(ctx, opts)
 	findings = append(findings, diagnoseGit(dir), model)
 	findings = append(findings, diagnoseCluster(ctx, opts, dimension)...)
@@ -208,6 +210,24 @@ func diagnoseLimits() []tool.Finding {
 		return append(findings, poor("files", fmt.Sprintf("%d open files are allowed", files.Max), "ulimit -n 4096"))
 	}
 	return findings
+}
+
+// diagnoseParsers starts a parser as a host does, and tells what its confinement lacks. A
+// program without one parses nothing.
+func diagnoseParsers(command []string) []tool.Finding {
+	const check = "parsers"
+	if len(command) == 0 {
+		return nil
+	}
+	lacks, err := chunk.Examine(command)
+	switch {
+	case err != nil:
+		return []tool.Finding{bad(check, fmt.Sprintf("no parser starts: %v", err), "install the program again; nothing can be indexed without its parsers")}
+	case len(lacks) > 0:
+		return []tool.Finding{poor(check, "parsers run in processes of their own, less confined than they could be: "+strings.Join(lacks, "; "),
+			"allow the system calls of Landlock and seccomp where a container forbids them, or use a newer kernel; parsing works without")}
+	}
+	return []tool.Finding{good(check, "parsers run without files, network, processes and environment")}
 }
 
 // diagnoseProvider opens the embedding provider that a host would use, without the memory

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/chunk"
 )
 
 func finding(t *testing.T, findings []tool.Finding, check string) tool.Finding {
@@ -124,5 +125,22 @@ func TestListening(t *testing.T) {
 		if err := listener.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestDiagnoseParsers starts a parser, and names what its confinement lacks or that none
+// starts.
+func TestDiagnoseParsers(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := finding(t, diagnoseParsers([]string{self, asChild}), "parsers")
+	if lacks, err := chunk.Examine([]string{self, asChild}); err != nil || (len(lacks) == 0) != (f.Grade == tool.GradeGood) || f.Grade == tool.GradePoor && !strings.Contains(f.Detail, lacks[0]) {
+		t.Errorf("the finding is %+v, the parser lacks %q, %v", f, lacks, err)
+	}
+	if f := finding(t, diagnoseParsers([]string{filepath.Join(t.TempDir(), "missing")}), "parsers"); f.Grade != tool.GradeBad || f.Advice == "" {
+		t.Errorf("without a program: %+v", f)
 	}
 }

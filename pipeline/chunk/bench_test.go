@@ -23,7 +23,7 @@ func BenchmarkCut(b *testing.B) {
 }
 
 func benchmarkCut(b *testing.B, language string, contents [][]byte) {
-	c := newCutter(0)
+	c := newCutter(stepLimit)
 	defer c.close()
 	size := 0
 	for _, content := range contents {
@@ -34,7 +34,7 @@ func benchmarkCut(b *testing.B, language string, contents [][]byte) {
 	var encoded []byte
 	for b.Loop() {
 		for _, content := range contents {
-			s, err := c.cut(b.Context(), language, content)
+			s, err := c.cut(language, content)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package chunk
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,14 +20,15 @@ import (
 const (
 	childMemory     = 2 << 30 // bytes of data
 	childSoftMemory = 512 << 20
-	childCPU        = 8 * time.Second // for one content
+	childCPU        = 20 * time.Second // for one content, ten times what its steps take
 	exitCPU         = 124
 )
 
 // ServeChild is the loop of a child process: it reads requests from r and writes replies
-// to w until r ends, and returns nil then. It limits the memory and the CPU time of this
-// process, makes it end with its parent, and ignores interrupts, which are for the parent
-// to handle: call it in a process that does nothing else.
+// to w until r ends, and returns nil then. It takes from this process, for good, all that
+// parsing does not need: files, network, processes, signals of others, memory and CPU time
+// beyond a bound. It makes it end with its parent, and ignores interrupts, which are for the
+// parent to handle: call it in a process that does nothing else.
 func ServeChild(r io.Reader, w io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(childSoftMemory)
@@ -35,9 +36,6 @@ func ServeChild(r io.Reader, w io.Writer) error {
 	signal.Ignore(os.Interrupt)
 	if err := endWithParent(); err != nil {
 		return fmt.Errorf("tie the child to its parent: %w", err)
-	}
-	if err := limitMemory(childMemory); err != nil {
-		return fmt.Errorf("limit the child's memory: %w", err)
 	}
 	expired := make(chan os.Signal, 1)
 	signal.Notify(expired, syscall.SIGXCPU)
@@ -52,15 +50,15 @@ func ServeChild(r io.Reader, w io.Writer) error {
 		case <-done:
 		}
 	}()
-	return serve(r, w)
+	return serve(r, w, confine(layers()))
 }
 
-// serve says hello and answers requests until r ends.
-func serve(r io.Reader, w io.Writer) error {
-	c := newCutter(0)
+// serve says hello, with what the confinement lacks, and answers requests until r ends.
+func serve(r io.Reader, w io.Writer, lacks []string) error {
+	c := newCutter(stepLimit)
 	defer c.close()
 	in := bufio.NewReaderSize(r, 64<<10)
-	if err := writeFrame(w, []byte(greeting())); err != nil {
+	if err := writeFrame(w, []byte(strings.Join(append([]string{greeting()}, lacks...), "\n"))); err != nil {
 		return err
 	}
 	var reply []byte
@@ -79,10 +77,13 @@ func serve(r io.Reader, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		s, err := c.cut(context.Background(), language, content)
-		if err != nil {
+		s, err := c.cut(language, content)
+		switch {
+		case errors.Is(err, errTimeUsedUp):
+			reply = append(append(reply[:0], replyLate), err.Error()...)
+		case err != nil:
 			reply = append(append(reply[:0], replyGaveUp), err.Error()...)
-		} else {
+		default:
 			reply = store.AppendSyntax(append(reply[:0], replySyntax), s)
 		}
 		if err := writeFrame(w, reply); err != nil {

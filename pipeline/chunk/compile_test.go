@@ -6,7 +6,7 @@ import "testing"
 func TestQueriesCompile(t *testing.T) {
 	t.Parallel()
 	for _, l := range languages() {
-		r, err := l.reader(parseDeadline)
+		r, err := l.reader(stepLimit)
 		if err != nil {
 			t.Errorf("%s: %v", l.name, err)
 			continue

@@ -95,11 +95,11 @@ func sources(t testing.TB) map[string][][]byte {
 
 func TestCutKeepsItsPromisesOnRealFiles(t *testing.T) {
 	t.Parallel()
-	c := newCutter(0)
+	c := newCutter(stepLimit)
 	defer c.close()
 	for language, contents := range sources(t) {
 		for i, content := range contents {
-			s, err := c.cut(t.Context(), language, content)
+			s, err := c.cut(language, content)
 			if err != nil {
 				t.Fatalf("%s %d: %v", language, i, err)
 			}
@@ -117,19 +117,19 @@ func TestCutKeepsItsPromisesOnRealFiles(t *testing.T) {
 // language.
 func TestCutKeepsItsPromisesOnDamage(t *testing.T) {
 	t.Parallel()
-	c := newCutter(0)
+	c := newCutter(stepLimit)
 	defer c.close()
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, l := range languages() {
 		for i, content := range damaged(t, l.name, random) {
-			s, err := c.cut(t.Context(), l.name, content)
+			s, err := c.cut(l.name, content)
 			if err != nil {
 				t.Fatalf("%s %d: %v", l.name, i, err)
 			}
 			if err := checkSyntax(content, s); err != nil {
 				t.Errorf("%s %d: %v\n%q", l.name, i, err, content[:min(len(content), 400)])
 			}
-			again, err := c.cut(t.Context(), l.name, content)
+			again, err := c.cut(l.name, content)
 			if err != nil || !reflect.DeepEqual(s, again) {
 				t.Errorf("%s %d: cut twice differs (%v)", l.name, i, err)
 			}
@@ -173,7 +173,7 @@ func damaged(t *testing.T, language string, random *rand.Rand) [][]byte {
 func TestCutOfOverlongContentIsByLines(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("package p\n"), MaxBytes/10+1)
-	s := Cut(t.Context(), "Go", content)
+	s := Cut("Go", content)
 	if s.Cut != store.CutLines {
 		t.Errorf("cut is %q, want %q", s.Cut, store.CutLines)
 	}

@@ -45,7 +45,7 @@ func TestLanguages(t *testing.T) {
 			t.Parallel()
 			archive := fixture(t, l.name)
 			source := archive.Files[0]
-			s := Cut(t.Context(), l.name, source.Data)
+			s := Cut(l.name, source.Data)
 			if err := checkSyntax(source.Data, s); err != nil {
 				t.Error(err)
 			}

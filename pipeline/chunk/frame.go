@@ -15,6 +15,7 @@ import (
 const (
 	replySyntax byte = iota + 1
 	replyGaveUp
+	replyLate
 )
 
 // The largest frames that are read. A syntax is smaller than its content times a small

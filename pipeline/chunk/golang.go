@@ -1,9 +1,7 @@
 package chunk
 
 import (
-	"context"
 	"strings"
-	"time"
 
 	"github.com/smacker/go-tree-sitter/golang"
 
@@ -17,8 +15,8 @@ func goLanguage() language {
 	return language{
 		name: "Go", version: "goparser-go1.26+" + fallback.version, cut: store.CutGrammar,
 		style: fallback.style, typeWord: "type", refine: ownGoMethods,
-		reader: func(deadline time.Duration) (reader, error) {
-			grammar, err := fallback.reader(deadline)
+		reader: func(limit func(int) int) (reader, error) {
+			grammar, err := fallback.reader(limit)
 			return goReader{grammar}, err
 		},
 	}
@@ -28,11 +26,11 @@ type goReader struct{ grammar reader }
 
 func (r goReader) close() { r.grammar.close() }
 
-func (r goReader) read(ctx context.Context, content []byte) (outline, error) {
+func (r goReader) read(content []byte) (outline, error) {
 	if o, ok := goOutline(content); ok {
 		return o, nil
 	}
-	return r.grammar.read(ctx, content)
+	return r.grammar.read(content)
 }
 
 // ownGoMethods gives the methods that the grammar found their receivers' types.

@@ -1,13 +1,10 @@
 package chunk
 
 import (
-	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	sitter "github.com/smacker/go-tree-sitter"
 
@@ -44,7 +41,7 @@ func parsed(g grammar) language {
 	}
 	return language{
 		name: g.name, version: fmt.Sprintf("%s.%d", g.module, g.revision), cut: store.CutGrammar, style: g.style,
-		reader: func(deadline time.Duration) (reader, error) { return newGrammarReader(g, deadline) },
+		reader: func(limit func(int) int) (reader, error) { return newGrammarReader(g, limit) },
 	}
 }
 
@@ -95,10 +92,11 @@ type grammarReader struct {
 	cursor   *sitter.QueryCursor
 	roles    []role
 	keywords map[string]role
-	deadline time.Duration
+	limit    func(size int) int // of the steps of a parse
+	steps    int                // of the last parse
 }
 
-func newGrammarReader(g grammar, deadline time.Duration) (*grammarReader, error) {
+func newGrammarReader(g grammar, limit func(int) int) (*grammarReader, error) {
 	text, err := queries.ReadFile("queries/" + g.query + ".scm")
 	if err != nil {
 		return nil, fmt.Errorf("read query %s: %w", g.query, err)
@@ -109,7 +107,7 @@ func newGrammarReader(g grammar, deadline time.Duration) (*grammarReader, error)
 		return nil, fmt.Errorf("compile query %s: %w", g.query, err)
 	}
 	r := &grammarReader{
-		grammar: loaded, prime: []byte(g.prime), query: query, cursor: sitter.NewQueryCursor(), deadline: deadline,
+		grammar: loaded, prime: []byte(g.prime), query: query, cursor: sitter.NewQueryCursor(), limit: limit,
 	}
 	for i := range query.CaptureCount() {
 		r.roles = append(r.roles, roleOf(query.CaptureNameForId(i)))
@@ -118,40 +116,39 @@ func newGrammarReader(g grammar, deadline time.Duration) (*grammarReader, error)
 	for word, name := range g.keywords {
 		r.keywords[word] = roleOf(name)
 	}
-	r.renew()
 	return r, nil
 }
 
-// renew makes a new parser: one that gave up would begin the next content with the state
-// of the last.
+// renew makes a new parser: one that gave up would begin the next content with the state of
+// the last, and one that keeps memory allocates less for it, which are other steps.
 func (r *grammarReader) renew() {
 	if r.parser != nil {
 		r.parser.Close()
 	}
 	r.parser = sitter.NewParser()
 	r.parser.SetLanguage(r.grammar)
-	r.parser.SetOperationLimit(int(r.deadline.Microseconds()))
 }
 
 func (r *grammarReader) close() {
 	r.cursor.Close()
 	r.query.Close()
-	r.parser.Close()
+	if r.parser != nil {
+		r.parser.Close()
+	}
 }
 
 // maxTopLevel bounds the statements looked at in a file.
 const maxTopLevel = 20_000
 
-func (r *grammarReader) read(ctx context.Context, content []byte) (outline, error) {
-	start := time.Now()
+func (r *grammarReader) read(content []byte) (outline, error) {
 	if len(r.prime) > 0 {
-		tree, err := r.parse(ctx, r.prime)
+		tree, err := r.parse(r.prime)
 		if err != nil {
 			return outline{}, err
 		}
 		tree.Close()
 	}
-	tree, err := r.parse(ctx, content)
+	tree, err := r.parse(content)
 	if err != nil {
 		return outline{}, err
 	}
@@ -160,35 +157,32 @@ func (r *grammarReader) read(ctx context.Context, content []byte) (outline, erro
 	root := tree.RootNode()
 	o := outline{statements: statements(root, text)}
 	r.cursor.Exec(r.query, root)
-	for n := 0; ; n++ {
+	for {
 		match, ok := r.cursor.NextMatch()
 		if !ok {
 			return o, nil
-		}
-		if n%1024 == 0 {
-			if err := cmp.Or(ctx.Err(), r.late(start)); err != nil {
-				return outline{}, err
-			}
 		}
 		r.collect(&o, text, match)
 	}
 }
 
-var errLate = errors.New("the query took too long")
+// piece is how many bytes the lexer is given at once. Each piece is a step, so that a
+// lexer which reads the rest of a content again for each token is counted.
+const piece = 4 << 10
 
-// late returns an error once the deadline of a content that began at start has passed.
-func (r *grammarReader) late(start time.Time) error {
-	if time.Since(start) > r.deadline {
-		return errLate
-	}
-	return nil
-}
-
-// parse parses a content and leaves a parser that is fit for the next one.
-func (r *grammarReader) parse(ctx context.Context, content []byte) (*sitter.Tree, error) {
-	tree, err := r.parser.ParseCtx(ctx, nil, content)
-	if err != nil {
-		r.renew()
+// parse parses a content, as far as its steps reach.
+func (r *grammarReader) parse(content []byte) (tree *sitter.Tree, err error) {
+	r.renew()
+	r.parser.SetOperationLimit(r.limit(len(content)) * microsPerStep)
+	r.steps = countSteps(func() {
+		tree, err = r.parser.ParseInputCtx(context.Background(), nil, sitter.Input{Read: func(offset uint32, _ sitter.Point) []byte {
+			addStep()
+			rest := content[min(int(offset), len(content)):]
+			return rest[:min(piece, len(rest))]
+		}})
+	})
+	if err != nil && !stepsCounted {
+		return nil, errTimeUsedUp
 	}
 	return tree, err
 }

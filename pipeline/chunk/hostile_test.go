@@ -46,7 +46,7 @@ func deepIndentation(n int) []byte {
 func TestPoolSurvivesHostileContents(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, honest, Options{Children: 2})
-	want := Cut(t.Context(), "Go", []byte(goSource))
+	want := Cut("Go", []byte(goSource))
 	for _, l := range languages() {
 		for name, content := range hostile() {
 			start := time.Now()
@@ -72,11 +72,14 @@ func TestPoolSurvivesHostileContents(t *testing.T) {
 // TestCutOfDeepNesting parses a million open brackets, as far as the size allows.
 func TestCutOfDeepNesting(t *testing.T) {
 	t.Parallel()
-	p := newPool(t, honest, Options{Children: 2, Timeout: 3 * time.Second})
+	p := newPool(t, honest, Options{Children: 2})
 	content := bytes.Repeat([]byte("["), 1_000_000)
 	for language, mayGiveUp := range map[string]bool{"JSON": false, "CSS": false, "YAML": false, "JavaScript": true} {
+		if mayGiveUp {
+			content = content[:100_000]
+		}
 		s, err := p.Cut(t.Context(), language, content)
-		if errors.As(err, new(*ChildDied)) && mayGiveUp {
+		if (errors.As(err, new(*ChildDied)) || errors.As(err, new(*ChildLost))) && mayGiveUp {
 			s, err = Quarantine(content), nil
 		}
 		if err != nil {
@@ -92,20 +95,19 @@ func TestCutOfDeepNesting(t *testing.T) {
 // TestParserIsFitAfterGivingUp shows that a parse cut short leaves nothing to the next.
 func TestParserIsFitAfterGivingUp(t *testing.T) {
 	t.Parallel()
-	c := newCutter(time.Microsecond)
+	c := newCutter(func(size int) int { return size / 1000 })
 	defer c.close()
 	long := bytes.Repeat(fixtureSource(t, "Java"), 200)
-	if _, err := c.cut(t.Context(), "Java", long); err == nil {
-		t.Fatal("a parse of 200 KB ended within a microsecond")
+	if _, err := c.cut("Java", long); err == nil {
+		t.Fatal("a parse of 200 KB ended within a few steps")
 	}
-	c.readers["Java"].(*grammarReader).deadline = parseDeadline
-	c.readers["Java"].(*grammarReader).renew()
+	c.readers["Java"].(*grammarReader).limit = stepLimit
 	source := fixtureSource(t, "Java")
-	got, err := c.cut(t.Context(), "Java", source)
+	got, err := c.cut("Java", source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Cut(t.Context(), "Java", source)
+	want := Cut("Java", source)
 	if g, w := store.AppendSyntax(nil, got), store.AppendSyntax(nil, want); !bytes.Equal(g, w) {
 		t.Error("the syntax after giving up is that of another parse")
 	}

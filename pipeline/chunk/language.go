@@ -1,11 +1,6 @@
 package chunk
 
-import (
-	"context"
-	"time"
-
-	"github.com/freshet/freshet/store"
-)
+import "github.com/freshet/freshet/store"
 
 // language is how contents of one language are read.
 type language struct {
@@ -16,9 +11,9 @@ type language struct {
 	// cut is how contents are cut that reader could read.
 	cut store.Cut
 	// reader makes what reads contents of the language. It is called once a cutter, when
-	// the first content comes, and may be costly. A parse that takes longer than deadline
-	// is given up; scanners are linear and have none.
-	reader func(deadline time.Duration) (reader, error)
+	// the first content comes, and may be costly. limit bounds the work of a parse, as
+	// stepLimit does; scanners are linear and have no bound.
+	reader func(limit func(size int) int) (reader, error)
 	// style is how the language writes comments.
 	style style
 	// refine, if set, corrects an outline by what the grammar does not say.
@@ -32,21 +27,21 @@ type reader interface {
 	// read returns the outline of a content. It returns an error only if it had to give
 	// up; of a malformed content it returns what could be read. After an error the reader
 	// may be used again.
-	read(ctx context.Context, content []byte) (outline, error)
+	read(content []byte) (outline, error)
 	close()
 }
 
 // readFunc is a reader without state.
 type readFunc func(content []byte) outline
 
-func (f readFunc) read(_ context.Context, content []byte) (outline, error) { return f(content), nil }
-func (f readFunc) close()                                                  {}
+func (f readFunc) read(content []byte) (outline, error) { return f(content), nil }
+func (f readFunc) close()                               {}
 
 // structured is a language that is read by a simple scanner.
 func structured(name, version string, read readFunc) language {
 	return language{
 		name: name, version: version, cut: store.CutStructure,
-		reader: func(time.Duration) (reader, error) { return read, nil },
+		reader: func(func(int) int) (reader, error) { return read, nil },
 	}
 }
 

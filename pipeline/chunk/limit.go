@@ -14,17 +14,6 @@ func endWithParent() error {
 	return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 }
 
-// limitMemory bounds the data of this process. Address space is not bounded: the runtime
-// reserves much more than it uses.
-func limitMemory(bytes uint64) error {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_DATA, &limit); err != nil {
-		return err
-	}
-	limit.Cur = min(bytes, limit.Max)
-	return unix.Setrlimit(unix.RLIMIT_DATA, &limit)
-}
-
 // allowCPU lets this process use so much CPU time from now on before it gets SIGXCPU.
 func allowCPU(more time.Duration) error {
 	var usage unix.Rusage
@@ -33,9 +22,9 @@ func allowCPU(more time.Duration) error {
 	}
 	used := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_CPU, &limit); err != nil {
+	if err := unix.Prlimit(0, unix.RLIMIT_CPU, nil, &limit); err != nil {
 		return err
 	}
 	limit.Cur = min(uint64((used+more)/time.Second)+1, limit.Max)
-	return unix.Setrlimit(unix.RLIMIT_CPU, &limit)
+	return unix.Prlimit(0, unix.RLIMIT_CPU, &limit, nil)
 }

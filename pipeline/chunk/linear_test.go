@@ -20,7 +20,7 @@ func TestScannersAreLinear(t *testing.T) {
 		"create table a;\n", "{", "}", "{a;", "a{}", "#{", "[", "{\"a\":", "\"a\",", "a:\n", " a:\n", "- ", "- a:\n", "a: |\n", "[a]\n", "a=\"\"\"\n",
 		"FROM a\n", "RUN a \\\n", "message A {", "rpc A(B) returns (C);\n", "(", ")", "@include a;", "\\", "\t", " ", "\r", "\xff",
 	}
-	c := newCutter(0)
+	c := newCutter(stepLimit)
 	defer c.close()
 	for _, l := range languages() {
 		if l.cut != store.CutStructure {
@@ -54,7 +54,7 @@ func timeOf(t *testing.T, c *cutter, language string, content []byte) time.Durat
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	start := threadTime(t)
-	s, err := c.cut(t.Context(), language, content)
+	s, err := c.cut(language, content)
 	took := threadTime(t) - start
 	if err != nil {
 		t.Fatal(err)

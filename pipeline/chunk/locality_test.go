@@ -12,10 +12,10 @@ import (
 // TestNothingThatFitsIsDivided looks at definitions that fit with their comments.
 func TestNothingThatFitsIsDivided(t *testing.T) {
 	t.Parallel()
-	c := newCutter(0)
+	c := newCutter(stepLimit)
 	defer c.close()
 	for i, content := range sources(t)["Go"] {
-		s, err := c.cut(t.Context(), "Go", content)
+		s, err := c.cut("Go", content)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,12 +44,12 @@ func inOneChunk(chunks []store.Chunk, start, end uint32) bool {
 // at most the neighbours.
 func TestAnEditStaysLocal(t *testing.T) {
 	t.Parallel()
-	c := newCutter(0)
+	c := newCutter(stepLimit)
 	defer c.close()
 	random := rand.New(rand.NewPCG(5, 6))
 	edits, changed, worst := 0, 0, 0
 	for _, content := range sources(t)["Go"] {
-		before, err := c.cut(t.Context(), "Go", content)
+		before, err := c.cut("Go", content)
 		if err != nil || len(before.Chunks) < 10 {
 			continue
 		}
@@ -61,7 +61,7 @@ func TestAnEditStaysLocal(t *testing.T) {
 			}
 			at := int(d.Start) + body + 2
 			edited := append(bytes.Clone(content[:at]), "\tprintln(\"edited\")\n"...)
-			after, err := c.cut(t.Context(), "Go", append(edited, content[at:]...))
+			after, err := c.cut("Go", append(edited, content[at:]...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func FuzzStructures(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte, which uint8) {
 		l := scanned[int(which)%len(scanned)]
-		if err := checkSyntax(content, Cut(t.Context(), l.name, content)); err != nil {
+		if err := checkSyntax(content, Cut(l.name, content)); err != nil {
 			t.Errorf("%s: %v", l.name, err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,19 +21,38 @@ type Options struct {
 	// Command starts a child: a program that calls ServeChild with its standard input and
 	// output, and its arguments. The binary usually executes itself.
 	Command []string
-	// Env is the environment of a child; nil means that of this process.
+	// Env is added to the environment of a child, which is empty otherwise.
 	Env []string
 	// Children is how many contents are parsed at once; 0 means GOMAXPROCS.
 	Children int
-	// Timeout is how long a child may take for a content, or for its start, before it is
-	// killed; 0 means 10 s. A parse gives up by itself after 4 s.
+	// Timeout is how long on the clock a child may take for a content, or for its start,
+	// before it is killed; 0 means five minutes. It guards against a child that does
+	// nothing: a parse ends by its steps, within seconds of work, and a parser that counts
+	// none by the CPU time of its child. Neither time decides how a content is cut.
 	Timeout time.Duration
-	// Log is told of children that died; nil means discard.
+	// Log is told of children that died and of what their confinement lacks; nil means
+	// discard.
 	Log *slog.Logger
 }
 
-// ChildDied is the error of a content that killed its child, made it hang or made its
-// parser give up. It speaks of the content, not of the machine: the caller counts it as a
+// ChildLost is the error of a content whose child was killed from outside, gave no answer in
+// time or used up its CPU time. That may be the machine's doing: the caller counts a try and
+// parks the file at last, and never cuts the content otherwise for it, since how it is cut
+// is part of the digest.
+type ChildLost struct {
+	Language string
+	Size     int
+	// Reason is how the process ended, or what it was waited for.
+	Reason string
+}
+
+// Error names the language, the size and the reason.
+func (e *ChildLost) Error() string {
+	return fmt.Sprintf("parser of %s did not finish %d bytes: %s", e.Language, e.Size, e.Reason)
+}
+
+// ChildDied is the error of a content that crashed its child or took its parser more than
+// its steps. It speaks of the content, not of the machine: the caller counts it as a
 // try, and cuts the content with Quarantine when it comes again.
 type ChildDied struct {
 	Language string
@@ -63,6 +83,8 @@ type Pool struct {
 	// languages are those that a child reads; the rest is cut in this process.
 	languages map[string]bool
 
+	warnLacks sync.Once
+
 	mu     sync.Mutex // guards closed
 	closed bool
 }
@@ -76,7 +98,7 @@ func NewPool(opts Options) (*Pool, error) {
 		opts.Children = runtime.GOMAXPROCS(0)
 	}
 	if opts.Timeout <= 0 {
-		opts.Timeout = 30 * time.Second
+		opts.Timeout = 5 * time.Minute
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -92,7 +114,8 @@ func NewPool(opts Options) (*Pool, error) {
 }
 
 // Cut cuts a content of a language, as the function Cut does, in a child. It waits for an
-// idle one. It returns a *ChildDied when it is the content's doing, ErrPoolClosed after
+// idle one. It returns a *ChildDied when it is the content's doing, a *ChildLost when it may
+// be, ErrPoolClosed after
 // Close, the error of ctx when that ends first, and any other error when no child can be
 // started, which says nothing about the content.
 func (p *Pool) Cut(ctx context.Context, language string, content []byte) (store.Syntax, error) {
@@ -123,6 +146,9 @@ func (p *Pool) Cut(ctx context.Context, language string, content []byte) (store.
 			return store.Syntax{}, err
 		}
 		c = started
+		if len(c.lacks) > 0 {
+			p.warnLacks.Do(func() { p.opts.Log.Warn("parsers are less confined than they could be", "lacks", c.lacks) })
+		}
 	}
 	s, err := p.exchange(ctx, c, language, content)
 	if err != nil {
@@ -146,6 +172,10 @@ func (p *Pool) exchange(ctx context.Context, c *child, language string, content 
 		if err == nil && gaveUp == "" {
 			return s, nil
 		}
+		if err == nil && reply[0] == replyLate {
+			c.stop()
+			return store.Syntax{}, &ChildLost{Language: language, Size: len(content), Reason: gaveUp}
+		}
 		died.Reason = gaveUp
 		if err != nil {
 			died.Reason = err.Error()
@@ -156,12 +186,19 @@ func (p *Pool) exchange(ctx context.Context, c *child, language string, content 
 	died.Reason, died.Stderr = c.stop(), c.stderr.String()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTimeout):
-		died.Reason = fmt.Sprintf("no answer within %s", p.opts.Timeout)
+		return store.Syntax{}, p.lost(language, content, fmt.Sprintf("no answer within %s", p.opts.Timeout))
 	case cause != nil:
 		return store.Syntax{}, fmt.Errorf("cut %s of %d bytes: %w", language, len(content), cause)
+	case !c.convicts():
+		return store.Syntax{}, p.lost(language, content, strings.TrimSpace(died.Reason+" "+died.Stderr))
 	}
 	p.opts.Log.Warn("chunk child died", "language", language, "size", len(content), "reason", died.Reason)
 	return store.Syntax{}, died
+}
+
+func (p *Pool) lost(language string, content []byte, reason string) *ChildLost {
+	p.opts.Log.Warn("chunk child did not finish", "language", language, "size", len(content), "reason", reason)
+	return &ChildLost{Language: language, Size: len(content), Reason: reason}
 }
 
 var (
@@ -177,7 +214,7 @@ func decodeReply(reply []byte) (s store.Syntax, gaveUp string, err error) {
 	case replySyntax:
 		s, err = store.DecodeSyntax(reply[1:])
 		return s, "", err
-	case replyGaveUp:
+	case replyGaveUp, replyLate:
 		return s, "gave up: " + string(reply[1:]), nil
 	}
 	return s, "", fmt.Errorf("unknown reply %d", reply[0])

@@ -23,9 +23,13 @@ const (
 	childVerb = "CHUNK_TEST_CHILD"
 	honest    = "honest"
 	hanging   = "hanging"
+	killed    = "killed"
+	late      = "late"
 	crashing  = "crashing"
 	silent    = "silent"
 	foreign   = "foreign"
+	probing   = "probing"
+	lacking   = "lacking"
 )
 
 func TestMain(m *testing.M) {
@@ -44,6 +48,12 @@ func runChild(verb string) int {
 			return 1
 		}
 		return 0
+	case probing:
+		return probe(os.Getenv(probedLayers))
+	case lacking:
+		lacks := confine([]layer{{"landlock", func() error { return errors.New("the kernel has none") }}})
+		_ = serve(os.Stdin, os.Stdout, lacks)
+		return 0
 	case silent:
 		select {}
 	case foreign:
@@ -52,7 +62,14 @@ func runChild(verb string) int {
 		_ = writeFrame(os.Stdout, []byte(greeting()))
 	}
 	_, _ = readFrame(os.Stdin, maxRequest)
-	if verb == hanging {
+	switch verb {
+	case killed:
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
+		select {}
+	case late:
+		return exitCPU
+	case hanging:
 		_, _ = readFrame(os.Stdin, maxRequest) // for ever: nothing more is sent
 	}
 	panic("crashed on purpose")
@@ -65,7 +82,7 @@ func newPool(t testing.TB, verb string, opts Options) *Pool {
 		t.Fatal(err)
 	}
 	opts.Command = []string{executable}
-	opts.Env = append(os.Environ(), childVerb+"="+verb)
+	opts.Env = append(opts.Env, childVerb+"="+verb)
 	p, err := NewPool(opts)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +108,7 @@ func TestPoolCutsAsCutDoes(t *testing.T) {
 			if err != nil {
 				t.Errorf("cut: %v", err)
 			}
-			if want := Cut(t.Context(), "Go", content); !reflect.DeepEqual(got, want) {
+			if want := Cut("Go", content); !reflect.DeepEqual(got, want) {
 				t.Errorf("pool cut\n%+v\nwant\n%+v", got, want)
 			}
 		})
@@ -108,25 +125,38 @@ func TestPoolCutsUnknownLanguagesByLines(t *testing.T) {
 	}
 }
 
-func TestPoolBlamesTheContent(t *testing.T) {
+func TestPoolBlamesTheContentForACrash(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct{ reason, stderr string }{
-		hanging:  {reason: "no answer within"},
-		crashing: {reason: "exit status 2", stderr: "crashed on purpose"},
+	p := newPool(t, crashing, Options{Children: 1})
+	for range 2 {
+		_, err := p.Cut(t.Context(), "Go", []byte(goSource))
+		var died *ChildDied
+		if !errors.As(err, &died) {
+			t.Fatalf("error is %v, want a ChildDied", err)
+		}
+		if !strings.Contains(died.Reason, "exit status 2") || !strings.Contains(died.Stderr, "crashed on purpose") {
+			t.Errorf("died of %q, stderr %q", died.Reason, died.Stderr)
+		}
 	}
-	for verb, want := range cases {
+}
+
+// TestTheClockConvictsNoContent holds promise 6: a child that gives no answer in time, that
+// is killed or that used up its CPU time says nothing about its content, which must not be
+// cut otherwise for it.
+func TestTheClockConvictsNoContent(t *testing.T) {
+	t.Parallel()
+	for verb, want := range map[string]string{hanging: "no answer within", killed: "killed", late: "exit status 124"} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			p := newPool(t, verb, Options{Children: 1, Timeout: 300 * time.Millisecond})
-			for range 2 {
-				_, err := p.Cut(t.Context(), "Go", []byte(goSource))
-				var died *ChildDied
-				if !errors.As(err, &died) {
-					t.Fatalf("error is %v, want a ChildDied", err)
-				}
-				if !strings.Contains(died.Reason, want.reason) || !strings.Contains(died.Stderr, want.stderr) {
-					t.Errorf("died of %q, stderr %q", died.Reason, died.Stderr)
-				}
+			timeout := time.Duration(0)
+			if verb == hanging {
+				timeout = 2 * time.Second
+			}
+			p := newPool(t, verb, Options{Children: 1, Timeout: timeout})
+			_, err := p.Cut(t.Context(), "Go", []byte(goSource))
+			var lost *ChildLost
+			if !errors.As(err, &lost) || !strings.Contains(lost.Reason, want) || errors.As(err, new(*ChildDied)) {
+				t.Errorf("error is %v, want a ChildLost: %s", err, want)
 			}
 		})
 	}
@@ -152,7 +182,7 @@ func TestPoolDoesNotBlameTheContentForItsStart(t *testing.T) {
 func TestPoolSurvivesRandomKills(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, honest, Options{Children: 2})
-	want := Cut(t.Context(), "Go", []byte(goSource))
+	want := Cut("Go", []byte(goSource))
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 100 {
 		c := <-p.slots
@@ -164,10 +194,10 @@ func TestPoolSurvivesRandomKills(t *testing.T) {
 		}
 		p.slots <- c
 		s, err := p.Cut(t.Context(), "Go", []byte(goSource))
-		if died := (*ChildDied)(nil); errors.As(err, &died) {
+		if errors.As(err, new(*ChildLost)) {
 			s, err = p.Cut(t.Context(), "Go", []byte(goSource))
 		}
-		if errors.As(err, new(*ChildDied)) { // the other child was killed as well
+		if errors.As(err, new(*ChildLost)) { // the other child was killed as well
 			s, err = p.Cut(t.Context(), "Go", []byte(goSource))
 		}
 		if err != nil || !reflect.DeepEqual(s, want) {

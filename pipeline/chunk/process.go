@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type child struct {
 	in     io.WriteCloser
 	out    io.ReadCloser
 	stderr *tail
+	lacks  []string      // what its confinement lacks, by name
 	exited chan struct{} // closed once the process was waited for
 	once   sync.Once
 }
@@ -36,11 +38,15 @@ func startChild(command, env []string, timeout time.Duration) (*child, error) {
 	if !timer.Stop() && err == nil {
 		err = errTimeout
 	}
-	if err == nil && string(hello) != greeting() {
+	name, lacks, _ := strings.Cut(string(hello), "\n")
+	if err == nil && name != greeting() {
 		err = errOtherVersion
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start chunk child %s: %w (%s) %s", command[0], err, c.stop(), c.stderr)
+	}
+	if lacks != "" {
+		c.lacks = strings.Split(lacks, "\n")
 	}
 	return c, nil
 }
@@ -50,7 +56,7 @@ func startChild(command, env []string, timeout time.Duration) (*child, error) {
 var errOtherVersion = errors.New("the program is of another version; restart this one")
 
 // maxHello bounds the first frame of a child.
-const maxHello = 1 << 10
+const maxHello = 4 << 10
 
 // greeting names all that a syntax depends on besides the content, on a child's first
 // frame.
@@ -63,10 +69,15 @@ func greeting() string {
 	return fmt.Sprintf("freshet chunk child %s %x", Version, h.Sum(nil))
 }
 
+// childEnv is what every child is started with beside Options.Env. Nothing of this
+// process's environment is passed on: it holds tokens and keys.
+const childEnv = "GOMAXPROCS=1"
+
 // spawn starts a process that outlives the call, and so belongs to no context: stop ends it.
 func spawn(command, env []string) (*child, error) {
 	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
-	cmd.Env = env
+	cmd.Env = append([]string{childEnv}, env...)
+	cmd.Dir = "/"
 	c := &child{cmd: cmd, stderr: &tail{}, exited: make(chan struct{})}
 	cmd.Stderr = c.stderr
 	stdin, in, err := os.Pipe()
@@ -103,6 +114,22 @@ func (c *child) ask(request []byte) ([]byte, error) {
 // kill ends the process at once. Requests under way fail. It does nothing to a process
 // that has ended: that is the one error that Kill knows of a process of one's own.
 func (c *child) kill() { _ = c.cmd.Process.Kill() }
+
+// convicts reports whether the way in which a stopped child ended is its content's doing: a
+// crash. A process that was killed or that ended itself for lack of time says nothing about
+// the content.
+func (c *child) convicts() bool {
+	if c.cmd.ProcessState.ExitCode() == exitCrash {
+		return true
+	}
+	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && slices.Contains([]syscall.Signal{
+		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGILL, syscall.SIGFPE, syscall.SIGTRAP, syscall.SIGSYS,
+	}, status.Signal())
+}
+
+// exitCrash is the exit status of a Go program that crashed, in its C code too.
+const exitCrash = 2
 
 // ended reports whether the process has ended.
 func (c *child) ended() bool {

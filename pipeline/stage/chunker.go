@@ -15,7 +15,7 @@ import (
 )
 
 // Cutter turns a content into its syntax; chunk.Pool is one. When the content itself
-// killed or hung its parser, the error is a *chunk.ChildDied.
+// crashed its parser or took more than its steps, the error is a *chunk.ChildDied.
 type Cutter interface {
 	Cut(ctx context.Context, language string, content []byte) (store.Syntax, error)
 }
@@ -166,7 +166,7 @@ func (c *Chunker) cutOne(ctx context.Context, id store.CodebaseID, f event.File)
 	syntax, err := c.opts.Cutter.Cut(ctx, f.Language, content)
 	var died *chunk.ChildDied
 	if errors.As(err, &died) {
-		// A parser can also be killed from outside: only a second death convicts.
+		// A crash can also be the machine's doing: only a second one convicts.
 		syntax, err = c.opts.Cutter.Cut(ctx, f.Language, content)
 	}
 	if errors.As(err, &died) && ctx.Err() == nil {

@@ -1,0 +1,7 @@
+//go:build linux && !amd64 && !arm64
+
+package chunk
+
+import "errors"
+
+func filterCalls() error { return errors.New("no filter is written for this processor") }
