@@ -28,6 +28,25 @@ func (s *Server) guard(o HTTPOptions, next http.Handler) http.Handler {
 	})
 }
 
+// RefuseForeign refuses, at an address on loopback, the requests that Server refuses: those
+// for a host name that is not of this machine, and those of another origin, which a web page
+// had a browser send. Requests to an address that others reach are passed on, as that is
+// reached by any name: what it serves must ask for a token.
+func RefuseForeign(address string, next http.Handler) http.Handler {
+	o := HTTPOptions{Address: address}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || !loopback(host) {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if reason := o.foreign(r); reason != "" {
+			http.Error(w, "refused: foreign "+reason, http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // foreign says what of a request is not ours, "" when nothing is.
 func (o HTTPOptions) foreign(r *http.Request) string {
 	if !o.ours(hostName(r.Host)) {

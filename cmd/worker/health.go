@@ -22,7 +22,8 @@ type health struct {
 const headerWait = 5 * time.Second
 
 // listen listens where the options say, or not at all. Counts are for those who present the
-// token; whether the worker lives and is ready is for everybody who reaches the address.
+// token; whether the worker lives and is ready is for everybody who reaches the address. On
+// loopback nothing is for a web page that has a browser ask.
 func listen(ctx context.Context, w *worker) (*health, error) {
 	if w.opts.Health == "" {
 		return &health{}, nil
@@ -36,7 +37,7 @@ func listen(ctx context.Context, w *worker) (*health, error) {
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", w.ready)
 	mux.Handle("GET /metrics", mcpserver.Bearer(w.opts.Token, mcpserver.MetricsHandler(w.meter, w.standing), nil))
-	return &health{listener: listener, server: &http.Server{Handler: mux, ReadHeaderTimeout: headerWait}}, nil
+	return &health{listener: listener, server: &http.Server{Handler: mcpserver.RefuseForeign(w.opts.Health, mux), ReadHeaderTimeout: headerWait}}, nil
 }
 
 // ready answers 200 when the worker takes work, and log and store answer now, else 503 with

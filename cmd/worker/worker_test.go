@@ -441,3 +441,35 @@ func TestHealthIsOnLoopback(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkerRefusesForeignHosts asks as the browser of a user does for a web page whose name
+// was rebound to loopback, or for a page of another origin: no page of a worker answers.
+func TestWorkerRefusesForeignHosts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	health, _ := s.worker(worker.Options{Health: "127.0.0.1:0"})
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		for name, change := range map[string]func(r *http.Request){
+			"a rebound name": func(r *http.Request) { r.Host = "attacker.example:80" },
+			"another origin": func(r *http.Request) { r.Header.Set("Origin", "http://attacker.example") },
+			"another site":   func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, health+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(request)
+			response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != http.StatusForbidden {
+				t.Errorf("%s for %s: %s, want 403", path, name, response.Status)
+			}
+		}
+		if got := s.get(health + path); !strings.HasPrefix(got, "200 ") {
+			t.Errorf("%s for this machine: %.100s", path, got)
+		}
+	}
+}
