@@ -50,6 +50,8 @@ type Parts struct {
 	// OnTrouble is told of every error of a handler, the ones that are tried again included;
 	// nil means nobody. It must not block.
 	OnTrouble func(err error)
+	// OnHealed is that of reconcile.Options.
+	OnHealed func(reason string)
 	// Roles are what this process does; nil means everything.
 	Roles []Role
 	// Holder is set where other processes share the work: it names this one. Of those with
@@ -120,7 +122,7 @@ func New(parts Parts) *Pipeline {
 		TextThreshold: parts.TextThreshold, OnSealed: onSealed, OnWritten: parts.OnWritten, Now: parts.Now, Log: parts.Log,
 	})
 	p.Reconciler = reconcile.New(parts.Store, parts.Bus, p.Outbox, p.Sealer, reconcile.Options{
-		Recipe: parts.Recipe, Shared: parts.Holder != "", Consumers: p.consumerNames, Now: parts.Now, Log: parts.Log,
+		Recipe: parts.Recipe, Shared: parts.Holder != "", Consumers: p.consumerNames, OnHealed: parts.OnHealed, Now: parts.Now, Log: parts.Log,
 	})
 	p.Keeper = upkeep.New(parts.Store, parts.Bus, p.Sealer, upkeep.Options{
 		Holder: parts.Holder, CompactEvery: parts.CompactEvery, TidyEvery: parts.TidyEvery, Now: parts.Now, Log: parts.Log,
@@ -234,12 +236,17 @@ func (p *Pipeline) Drain(ctx context.Context) {
 	}
 }
 
+// healEvery is the time between questions whether the log of this process is damaged, which
+// cost nothing while nothing speaks for it.
+const healEvery = time.Second
+
 // lead applies: alone, or while no other process that shares the work does.
 func (p *Pipeline) lead(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	if p.parts.Holder == "" {
 		g.Go(func() error { return p.apply(ctx) })
 		g.Go(func() error { return p.Keeper.Run(ctx) })
+		g.Go(func() error { return p.Reconciler.Keep(ctx, healEvery) })
 		return g.Wait()
 	}
 	under := func(name string, work func(ctx context.Context) error) {

@@ -27,6 +27,10 @@ func (r *run) call(ctx context.Context, verb string, params any) error {
 		if n.Operation != nil {
 			return status.show(*n.Operation)
 		}
+		if n.Waiting != "" {
+			_, err := fmt.Fprintln(r.Stderr, n.Waiting)
+			return err
+		}
 		_, err := io.WriteString(r.Stdout, n.Text)
 		return err
 	})

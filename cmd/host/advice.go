@@ -90,9 +90,8 @@ func adviseHome(home string, err error) error {
 		return e.Next(command("df -h "+tool.ShellWord(home), "shows the disk that is full; free some space and run the same command again, or choose another --home"))
 	}
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum) {
-		damaged := filepath.Join(home, storeName)
-		return e.Next(command("mv "+tool.ShellWord(damaged)+" "+tool.ShellWord(damaged+".damaged"), "sets the damaged store aside; the files of the codebases are not touched")).
-			Next(command("freshet index", "makes the index again, in each codebase"))
+		return e.Next(command("freshet verify --repair", "sets the damaged store aside and makes a new one, with what can be read of the old one; run it in the directory of a codebase")).
+			Next(command("freshet index", "indexes a directory again, if the new store does not know it"))
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return e.Next(command("ls -ld "+tool.ShellWord(nearest(home)), "shows whose the directory is; give this user the right to write to it, or choose another --home"))

@@ -41,7 +41,7 @@ func TestDamagedStoreOfACluster(t *testing.T) {
 			t.Errorf("%s: %v advises\n%s", name, err, got)
 		}
 	}
-	if got := steps(t, (&Host{opts: Options{Home: t.TempDir()}}).adviseOpening(store.ErrCorrupt)); !strings.Contains(got, "mv ") {
+	if got := steps(t, (&Host{opts: Options{Home: t.TempDir()}}).adviseOpening(store.ErrCorrupt)); !strings.Contains(got, "freshet verify --repair") || strings.Contains(got, "mv ") {
 		t.Errorf("a data directory: %s", got)
 	}
 }

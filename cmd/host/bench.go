@@ -50,10 +50,20 @@ func openBench(ctx, workCtx context.Context, k kit) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{kit: k, dir: dir, hub: newHub(), bus: membus.New()}
-	if b.store, err = sqlitestore.Open(ctx, dir, sqlitestore.Options{Log: k.log}); err != nil {
-		return nil, errors.Join(err, b.bus.Close(), os.RemoveAll(dir))
+	empty, err := sqlitestore.Open(ctx, dir, sqlitestore.Options{Log: k.log})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+	b, err := benchOver(ctx, workCtx, k, empty)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return b, nil
+}
+
+// benchOver makes a bench over a store, which it closes when it ends or cannot be made.
+func benchOver(ctx, workCtx context.Context, k kit, over *sqlitestore.Store) (*bench, error) {
+	b := &bench{kit: k, dir: over.Dir(), hub: newHub(), bus: membus.New(), store: over}
 	b.pipeline = pipeline.New(pipeline.Parts{
 		Store: b.store, Bus: b.bus, Recipe: k.recipe, Provider: k.thrifty(b.store), Cutter: k.pool,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: -1,
@@ -63,7 +73,7 @@ func openBench(ctx, workCtx context.Context, k kit) (*bench, error) {
 	runCtx, b.stop = context.WithCancel(workCtx)
 	b.work, b.workCtx = errgroup.WithContext(runCtx)
 	if _, err := b.pipeline.Reconciler.Heal(ctx); err != nil {
-		return nil, errors.Join(err, b.close())
+		return nil, errors.Join(err, b.end())
 	}
 	b.work.Go(func() error { return b.pipeline.Run(b.workCtx) })
 	return b, nil
@@ -71,19 +81,33 @@ func openBench(ctx, workCtx context.Context, k kit) (*bench, error) {
 
 // rebuild indexes the root of a codebase under the same id and returns the snapshot.
 func (b *bench) rebuild(ctx context.Context, c store.Codebase) (uint64, error) {
+	s, err := b.synchronizer(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	return b.catchUp(ctx, c.ID, s)
+}
+
+// synchronizer runs a synchronizer for the root of a codebase under the same id.
+func (b *bench) synchronizer(ctx context.Context, c store.Codebase) (*merklesync.Synchronizer, error) {
 	c.Current, c.Latest, c.Failure = 0, 0, ""
 	if _, err := b.store.Register(ctx, c); err != nil {
-		return 0, err
+		return nil, err
 	}
 	s := merklesync.New(b.store, c.ID, merklesync.Options{
 		Outbox: b.pipeline.Outbox, Recipe: b.recipe, Scan: scan.Options{Log: b.log}, Log: b.log,
 	})
 	b.work.Go(func() error { return s.Run(b.workCtx) })
+	return s, nil
+}
+
+// catchUp indexes the tree as it is now and returns the snapshot.
+func (b *bench) catchUp(ctx context.Context, id store.CodebaseID, s *merklesync.Synchronizer) (uint64, error) {
 	seen, err := s.Check(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return seen.Snapshot, b.settled(ctx, c.ID, seen.Snapshot)
+	return seen.Snapshot, b.settled(ctx, id, seen.Snapshot)
 }
 
 // settled waits until a snapshot is sealed full.
@@ -116,11 +140,14 @@ func (b *bench) target() history.Target {
 }
 
 // close stops the pipeline and removes the store.
-func (b *bench) close() error {
+func (b *bench) close() error { return errors.Join(b.end(), os.RemoveAll(b.dir)) }
+
+// end stops the pipeline and closes the store.
+func (b *bench) end() error {
 	b.stop()
 	err := b.work.Wait()
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return errors.Join(err, b.bus.Close(), b.store.Close(), os.RemoveAll(b.dir))
+	return errors.Join(err, b.bus.Close(), b.store.Close())
 }

@@ -45,32 +45,44 @@ func (c canonist) Export(ctx context.Context, id store.CodebaseID, write func(te
 const maxDifferences = 100
 
 // Verify brings the index up to the tree, rebuilds the tree in an empty store beside it,
-// and compares both the canonical lines and the entries of the retrieval segments.
+// and compares both the canonical lines and the entries of the retrieval segments. It
+// compares one root with itself. With repair, damage of the database is returned as an
+// error: the store is to be made anew then.
 func (c canonist) Verify(ctx context.Context, id store.CodebaseID, repair bool) (tool.Verification, error) {
+	if repair {
+		if err := c.intact(ctx); err != nil {
+			return tool.Verification{}, adviseDamage(id, err)
+		}
+	}
 	synchronizer, err := c.follow(id)
 	if err != nil {
 		return tool.Verification{}, err
 	}
-	seen, err := synchronizer.Check(ctx)
-	if err != nil {
-		return tool.Verification{}, rootError(id, err)
+	v, err := c.compare(ctx, id, synchronizer)
+	if err == nil && !v.Equal && repair {
+		if err = c.repair(ctx, id); err != nil {
+			err = fmt.Errorf("repair: %w", err)
+		} else {
+			v.Repaired = true
+		}
 	}
-	if err := c.settle(ctx, id, synchronizer, seen); err != nil {
-		return tool.Verification{}, err
+	v.Kept = keptNotes(c.opts.Home)
+	return v, adviseDamage(id, err)
+}
+
+// intact checks the database of a store that is the data directory's own.
+func (c canonist) intact(ctx context.Context) error {
+	local, ok := c.store.(interface {
+		CheckDatabase(ctx context.Context) error
+	})
+	if !ok {
+		return nil
 	}
-	v, err := c.compare(ctx, id)
-	if err != nil || v.Equal || !repair {
-		return v, err
-	}
-	if err := c.repair(ctx, id); err != nil {
-		return v, fmt.Errorf("repair: %w", err)
-	}
-	v.Repaired = true
-	return v, nil
+	return local.CheckDatabase(ctx)
 }
 
 // compare rebuilds the tree and lists what differs.
-func (c canonist) compare(ctx context.Context, id store.CodebaseID) (v tool.Verification, err error) {
+func (c canonist) compare(ctx context.Context, id store.CodebaseID, live looker) (v tool.Verification, err error) {
 	codebase, err := c.store.Codebase(ctx, id)
 	if err != nil {
 		return v, err
@@ -83,11 +95,7 @@ func (c canonist) compare(ctx context.Context, id store.CodebaseID) (v tool.Veri
 		return v, fmt.Errorf("open a store for the rebuild: %w", err)
 	}
 	defer func() { err = errors.Join(err, bench.close()) }()
-	number, err := bench.rebuild(ctx, codebase)
-	if err != nil {
-		return v, fmt.Errorf("rebuild: %w", err)
-	}
-	served, err := c.served(ctx, id)
+	served, number, err := c.align(ctx, codebase, live, bench)
 	if err != nil {
 		return v, err
 	}
@@ -113,6 +121,60 @@ func (c canonist) compare(ctx context.Context, id store.CodebaseID) (v tool.Veri
 	return d.verification, nil
 }
 
+// How often the index and the rebuild look for one tree that both have, and in how many
+// looks in a row a tree that does not move must have two roots before that is a difference
+// and not an edit that was taken back.
+const (
+	alignTries = 60
+	alignSure  = 4
+)
+
+// align has the index and the rebuild take in the tree in turns until both have the same
+// root, which an edit in between prevents. It returns the two snapshots. They have different
+// roots only when the tree stood still and index and rebuild see it differently all the same,
+// or when an older snapshot is served.
+func (c canonist) align(ctx context.Context, codebase store.Codebase, live looker, b *bench) (served store.Snapshot, number uint64, err error) {
+	rebuild, err := b.synchronizer(ctx, codebase)
+	if err != nil {
+		return served, 0, fmt.Errorf("rebuild: %w", err)
+	}
+	var before [2]merkle.Hash // the roots of the last look
+	still := 0
+	for range alignTries {
+		seen, err := live.Check(ctx)
+		if err != nil {
+			return served, 0, rootError(codebase.ID, err)
+		}
+		if seen, err = c.settle(ctx, codebase.ID, live, seen); err != nil {
+			return served, 0, err
+		}
+		if number, err = b.catchUp(ctx, codebase.ID, rebuild); err != nil {
+			return served, 0, fmt.Errorf("rebuild: %w", err)
+		}
+		built, err := b.store.Snapshot(ctx, codebase.ID, number)
+		if err != nil {
+			return served, 0, fmt.Errorf("rebuild: %w", err)
+		}
+		if served, err = c.served(ctx, codebase.ID); err != nil {
+			return served, 0, err
+		}
+		if served.Root == built.Root {
+			return served, number, nil
+		}
+		if looked := [2]merkle.Hash{seen.Root, built.Root}; looked == before {
+			still++
+		} else {
+			before, still = looked, 1
+		}
+		if still == alignSure {
+			return served, number, nil
+		}
+	}
+	return served, 0, tool.Errorf(tool.CodeSourceChanged,
+		"the tree changed during each of %d looks at it, so that no state of it could be compared; nothing says that the index is wrong", alignTries).
+		Next(command(fmt.Sprintf("freshet verify %s", codebase.ID), "compares when the tree is edited less often"))
+}
+
 // repair throws away what was derived from the files of a codebase and makes it again.
 func (c canonist) repair(ctx context.Context, id store.CodebaseID) error {
 	if err := c.store.Forget(ctx, id); err != nil {
@@ -127,7 +189,8 @@ func (c canonist) repair(ctx context.Context, id store.CodebaseID) error {
 	if err != nil {
 		return err
 	}
-	return c.settle(ctx, id, synchronizer, seen)
+	_, err = c.settle(ctx, id, synchronizer, seen)
+	return err
 }
 
 // Replay rebuilds from the live log or from a recorded file in an empty store.

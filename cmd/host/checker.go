@@ -149,7 +149,7 @@ func (h *Host) served(ctx context.Context, id store.CodebaseID) (store.Snapshot,
 func (h *Host) reading(ctx context.Context, id store.CodebaseID, verdict search.Verdict) (tool.Reading, error) {
 	r := tool.Reading{Verdict: verdict, Running: h.ops.running(id)}
 	served, err := h.served(ctx, id)
-	r.Verdict.Warnings = append(h.noticed(id), h.away()...)
+	r.Verdict.Warnings = append(append(h.noticed(id), h.tellReset(id)...), h.away()...)
 	if verdict.State == search.Behind {
 		r.Verdict.Warnings = append(append(r.Verdict.Warnings, h.unpublished()...), h.limits()...)
 	}

@@ -24,14 +24,16 @@ import (
 
 // Diagnose examines what freshet stands on: the data directory, the host that there is, the
 // limits of the system, the repository at dir, the model, the sockets, and of a cluster the
-// servers, streams, tables and clocks. It becomes no host and changes nothing, apart from a
-// file in the data directory that it removes at once.
+// servers, streams, tables and clocks. Of a data directory it reads all of the store and of
+// the log, also where those do not open. It becomes no host and changes nothing, apart from
+// a file in the data directory that it removes at once.
 func Diagnose(ctx context.Context, opts Options, dir string) []tool.Finding {
 	opts = opts.withDefaults()
 	findings := []tool.Finding{
 		good("version", fmt.Sprintf("freshet %s, protocol %d, %s on %s", opts.Version, protocol, runtime.Version(), runtime.GOARCH)),
 		diagnoseHome(opts.Home), diagnoseDisk(opts.Home), diagnoseHost(ctx, opts),
 	}
+	findings = append(findings, diagnoseData(ctx, opts)...)
 	findings = append(findings, diagnoseLimits()...)
 	findings = append(findings, diagnoseParsers(opts.ChunkCommand)...)
 	model, dimension := diagnoseProvider(ctx, opts)

@@ -117,33 +117,38 @@ func (h *Host) unfollow(id store.CodebaseID) {
 }
 
 // settle waits until the current snapshot of a codebase is sealed full with the tree that
-// a check saw, checking again when more changed meanwhile.
-func (h *Host) settle(ctx context.Context, id store.CodebaseID, sync looker, seen merklesync.Observation) error {
+// a check saw, checking again when more changed meanwhile, and returns what the last check
+// saw. Damage that a worker meets meanwhile ends it: no seal comes of waiting for that.
+func (h *Host) settle(ctx context.Context, id store.CodebaseID, sync looker, seen merklesync.Observation) (merklesync.Observation, error) {
+	met := h.damageMet()
 	for {
 		changed := h.hub.changed(id)
 		codebase, err := h.store.Codebase(ctx, id)
 		if err != nil {
-			return fmt.Errorf("settle %s: %w", id, err)
+			return seen, fmt.Errorf("settle %s: %w", id, err)
 		}
 		latest, err := h.store.Snapshot(ctx, id, codebase.Latest)
 		if err != nil {
-			return fmt.Errorf("settle %s: %w", id, err)
+			return seen, fmt.Errorf("settle %s: %w", id, err)
 		}
 		if latest.Abandoned {
-			return context.Canceled
+			return seen, context.Canceled
 		}
 		if latest.Level == store.LevelFull {
 			if latest.Root == seen.Root {
-				return nil
+				return seen, nil
 			}
 			if seen, err = sync.Check(ctx); err != nil {
-				return err
+				return seen, err
 			}
 			continue
 		}
+		if now := h.damageMet(); now.count != met.count {
+			return seen, adviseDamage(id, now.err)
+		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return seen, ctx.Err()
 		case <-changed:
 		}
 	}
@@ -163,4 +168,24 @@ func (a announcer) Flush(ctx context.Context) error {
 }
 
 // trouble notes an error of the chain with the operations that run.
-func (h *Host) trouble(err error) { h.ops.trouble(adviseRoom(h.opts.Home, err)) }
+func (h *Host) trouble(err error) {
+	if damaged(err) {
+		h.mu.Lock()
+		h.met = damageMet{h.met.count + 1, err}
+		h.mu.Unlock()
+		h.hub.nudge()
+	}
+	h.ops.trouble(adviseRoom(h.opts.Home, err))
+}
+
+// damageMet is the damage that a worker met last, and how often one did.
+type damageMet struct {
+	count int
+	err   error
+}
+
+func (h *Host) damageMet() damageMet {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.met
+}

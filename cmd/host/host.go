@@ -56,6 +56,9 @@ type Options struct {
 	Now       func() time.Time // nil means time.Now
 	Log       *slog.Logger     // nil means discard
 
+	onSuccessor func(*Host) // told when a new store is to take the place of the host's
+	replaced    time.Time   // when the store was last made anew by this process
+
 	amend       func(*store.Recipe) // what another version of the binary would do, for tests
 	proposeFrom int                 // search.Options.ProposeFrom, for tests
 }
@@ -108,6 +111,13 @@ type Host struct {
 	replaced  map[store.CodebaseID]bool      // roots found replaced that no answer has told yet
 	silent    map[store.CodebaseID]time.Time // when who synchronizes a codebase did not answer
 	closed    bool
+	met       damageMet
+	reset     *tool.LogReset            // when the log was last begun anew for damage
+	resetTold map[store.CodebaseID]bool // by an answer about the codebase
+	successor string                    // a closed store that is to take the place of the host's
+	local     sync.WaitGroup            // calls of the session that this host is
+
+	building sync.Mutex // held by who makes the store anew
 }
 
 // Open becomes the host of a data directory and starts its workers. It returns an error
@@ -136,6 +146,9 @@ func (h *Host) begin(ctx context.Context) error {
 	}
 	if h.shared() { // who applies heals
 		return h.start(ctx)
+	}
+	if report := h.bus.Report(); report.Recreated {
+		h.healed("unreadable")
 	}
 	if _, err := h.pipeline.Reconciler.Heal(ctx); err != nil {
 		return fmt.Errorf("heal the event log: %w", err)
@@ -193,7 +206,7 @@ func (h *Host) openParts(ctx context.Context) error {
 func (h *Host) parts() pipeline.Parts {
 	p := pipeline.Parts{
 		Store: h.store, Bus: h.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
-		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnTrouble: h.trouble, Tree: disk{h},
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnHealed: h.healed, OnTrouble: h.trouble, Tree: disk{h},
 		Reconcile: h.opts.Reconcile, Now: h.opts.Now, Log: h.opts.Log,
 	}
 	if h.shared() {
@@ -228,10 +241,48 @@ func (h *Host) start(ctx context.Context) error {
 	return nil
 }
 
-// dispatch answers one call. An error of our own is logged under the id that it carries.
+// dispatchLocal is dispatch for the session that this host is. Close waits for it.
+func (h *Host) dispatchLocal(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.local.Add(1)
+	h.mu.Unlock()
+	defer h.local.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.workCtx, cancel)()
+	return h.dispatch(ctx, verb, params, observe)
+}
+
+// dispatch answers one call, with nil when the host that takes the place of this one is to
+// answer it. A repair that meets damage makes the store anew.
 func (h *Host) dispatch(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
+	if h.retiring() {
+		return nil
+	}
+	envelope := h.answer(ctx, verb, params, observe)
+	if h.retiring() {
+		return nil
+	}
+	if envelope.Error == nil || !damaged(envelope.Error) || h.shared() || !repairs(verb, params) {
+		return envelope
+	}
+	if err := h.makeAnew(ctx, observe); err != nil {
+		return tool.Failed(tool.AsError(err))
+	}
+	return nil
+}
+
+// answer answers one call. An error of our own is logged under the id that it carries.
+func (h *Host) answer(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
 	if verb == verbReady {
 		return h.answerReady(ctx)
+	}
+	if verb == "verify" {
+		defer tell(ctx, observe, "the index is brought up to the tree and compared with a clean rebuild; interrupting this changes nothing")()
 	}
 	envelope := tool.Dispatch(ctx, &h.backend, verb, params, observe)
 	if e := envelope.Error; e != nil && e.Code == tool.CodeInternal {
@@ -275,6 +326,7 @@ func (h *Host) Close() error {
 	timer.Stop()
 	h.drain()
 	h.stop()
+	h.local.Wait()
 	if werr := h.work.Wait(); werr != nil && !errors.Is(werr, context.Canceled) {
 		err = errors.Join(err, werr)
 	}

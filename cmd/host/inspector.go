@@ -142,7 +142,7 @@ func (i inspector) log(ctx context.Context, facts *tool.Facts) error {
 	}
 	facts.Log = tool.LogFacts{
 		Incarnation: state.Incarnation, First: state.First, Last: state.Last,
-		Messages: state.Messages, DeadLetters: len(letters),
+		Messages: state.Messages, DeadLetters: len(letters), Reset: i.logReset(),
 	}
 	for _, c := range state.Consumers {
 		facts.Lag.Log += c.Pending + uint64(c.InFlight)

@@ -260,7 +260,7 @@ func (o *operations) trouble(err error) {
 		if len(op.report.Errors) < maxErrors {
 			op.report.Errors = append(op.report.Errors, err.Error())
 		}
-		if errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrClosed) {
+		if errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrClosed) || damaged(err) {
 			op.fatal = err
 			op.cancel()
 		}

@@ -63,7 +63,7 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 	if err := r.resumed(ctx, id); err != nil {
 		return err
 	}
-	if err := r.settle(ctx, id, s, seen); err != nil {
+	if _, err := r.settle(ctx, id, s, seen); err != nil {
 		return err
 	}
 	if r.shared() {
@@ -106,7 +106,11 @@ func (r runner) counted(ctx context.Context, id store.CodebaseID) {
 
 // repair makes anew what differs from a clean rebuild of the tree.
 func (r runner) repair(ctx context.Context, id store.CodebaseID) error {
-	if _, err := (canonist(r)).Verify(ctx, id, true); err != nil {
+	_, err := (canonist(r)).Verify(ctx, id, true)
+	if damaged(err) && !r.shared() {
+		return r.makeAnew(ctx, func(tool.Notice) error { return nil })
+	}
+	if err != nil {
 		return err
 	}
 	return r.tidyUp(ctx)

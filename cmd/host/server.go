@@ -140,7 +140,7 @@ func (s *server) handle(ctx context.Context, conn net.Conn) {
 		return w.send(reply{Notice: &n})
 	})
 	quiet()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || envelope == nil {
 		send(reply{Takeover: true})
 	} else {
 		send(reply{Envelope: envelope})

@@ -18,6 +18,9 @@ type Session struct {
 	opts Options
 	// turn is held by whoever tries to become the host, which takes a while.
 	turn chan struct{}
+	// replaced is when the store was last made anew. Who has the turn may use it.
+	replaced time.Time
+	swaps    sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows
 	host   *Host      // nil while attached
@@ -30,10 +33,11 @@ func NewSession(opts Options) *Session {
 	return &Session{opts: opts.withDefaults(), turn: make(chan struct{}, 1)}
 }
 
-// Connect returns a session on a data directory that is its host if there was none.
+// Connect returns a session on a data directory that is its host if there was none. A store
+// that is too damaged to be opened shows at the first call, which may be the one to repair it.
 func Connect(ctx context.Context, opts Options) (*Session, error) {
 	s := NewSession(opts)
-	if err := s.Warm(ctx); err != nil {
+	if err := s.Warm(ctx); err != nil && !(damaged(err) && opts.mayReplace()) {
 		return nil, err
 	}
 	return s, nil
@@ -71,7 +75,15 @@ func (s *Session) become(ctx context.Context) error {
 	if host, err := s.hosting(); host != nil || err != nil {
 		return err
 	}
-	host, err := Open(ctx, s.opts)
+	return s.open(ctx)
+}
+
+// open becomes the host. The caller has the turn.
+func (s *Session) open(ctx context.Context) error {
+	opts := s.opts
+	opts.onSuccessor = func(h *Host) { s.swaps.Go(func() { s.swap(h) }) }
+	opts.replaced = s.replaced
+	host, err := Open(ctx, opts)
 	if err != nil {
 		return err
 	}
@@ -82,6 +94,57 @@ func (s *Session) become(ctx context.Context) error {
 	}
 	s.host = host
 	return nil
+}
+
+// swap ends a host, puts the store that it made anew in the place of the damaged one, and
+// becomes the host again. Calls that are made meanwhile wait for the turn.
+func (s *Session) swap(old *Host) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	s.mu.Lock()
+	if s.host != old {
+		s.mu.Unlock()
+		return
+	}
+	s.host = nil
+	s.mu.Unlock()
+	err := old.Close()
+	if err != nil {
+		s.opts.Log.Warn("host of a damaged store ended", "error", err)
+	}
+	lock, err := lockDirectory(s.opts.Home)
+	if err == nil {
+		_, err = replaceStore(s.opts, old.successor)
+		err = errors.Join(err, lock.Close())
+	}
+	s.replaced = s.opts.Now()
+	if err == nil {
+		err = s.open(context.Background()) // who calls next tries again
+	}
+	if err != nil && !errors.Is(err, errSessionClosed) {
+		s.opts.Log.Error("store could not be replaced", "error", err)
+	}
+}
+
+// mend replaces a store that does not open.
+func (s *Session) mend(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	if s.replaced.After(s.opts.Now().Add(-againWithin)) {
+		return errAgain
+	}
+	err := rescue(ctx, s.opts)
+	if err == nil {
+		s.replaced = s.opts.Now()
+	}
+	if errors.Is(err, errHeld) {
+		return nil
+	}
+	return err
 }
 
 // The pauses between tries to find a host that is starting or ending, and how long to try.
@@ -108,13 +171,24 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 			return nil, err
 		}
 		if host != nil {
-			return host.dispatch(ctx, verb, raw, observe), nil
+			if envelope := host.dispatchLocal(ctx, verb, raw, observe); envelope != nil {
+				return envelope, nil
+			}
+			if err := pause(ctx, attachPause); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		envelope, err := call(ctx, s.opts.Home, s.opts.Version, verb, raw, observe)
 		if err == nil || !errors.Is(err, errHostGone) {
 			return envelope, err
 		}
 		if err := s.become(ctx); err == nil {
+			continue
+		} else if damaged(err) && s.opts.mayReplace() && repairs(verb, raw) {
+			if err := s.mend(ctx); err != nil {
+				return nil, err
+			}
 			continue
 		} else if !errors.Is(err, errHeld) {
 			return nil, err
@@ -131,6 +205,9 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 	}
 }
 
+// mayReplace reports whether the store is the data directory's own.
+func (o Options) mayReplace() bool { return !o.Cluster.Shared() }
+
 // Close ends the session; a host first lets the calls of attached processes end. Calls of
 // this session ought to have ended before. It may be called twice.
 func (s *Session) Close() error {
@@ -138,6 +215,7 @@ func (s *Session) Close() error {
 	host := s.host
 	s.host, s.closed = nil, true
 	s.mu.Unlock()
+	s.swaps.Wait()
 	if host == nil {
 		return nil
 	}

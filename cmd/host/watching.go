@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/freshet/freshet/mcp/tool"
@@ -26,8 +27,11 @@ func (h *Host) watching() merklesync.Watching {
 func (h *Host) followAll(ctx context.Context) {
 	codebases, err := h.store.Codebases(ctx)
 	for _, c := range codebases {
-		if err == nil && c.Current > 0 && h.here(c) {
-			_, err = h.follow(c.ID)
+		if c.Current == 0 || !h.here(c) {
+			continue
+		}
+		if _, ferr := h.follow(c.ID); ferr != nil {
+			err = errors.Join(err, ferr)
 		}
 	}
 	if err != nil {

@@ -24,6 +24,8 @@ type Finding struct {
 	Grade  Grade  `json:"grade"`
 	Detail string `json:"detail"`
 	Advice string `json:"advice,omitempty"`
+	// Damage is set when something that is kept is not what was written.
+	Damage bool `json:"damage,omitempty"`
 }
 
 func writeFindings(b *strings.Builder, findings []Finding) {

@@ -145,6 +145,8 @@ func (o Operation) Summary() Summary {
 type Notice struct {
 	Operation *Operation `json:"operation,omitempty"`
 	Text      string     `json:"text,omitempty"`
+	// Waiting says what a call waits for, since when, and how to stop it.
+	Waiting string `json:"waiting,omitempty"`
 }
 
 // Observer takes the notices of one call, one at a time. An error ends the call: whoever

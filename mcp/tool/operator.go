@@ -41,7 +41,7 @@ func (c *call) verify(ctx context.Context, p VerifyParams) error {
 	if err != nil {
 		return err
 	}
-	if reading.View == nil {
+	if reading.View == nil && !p.Repair { // a repair waits until there is something to compare
 		return notReady(b, reading.Running)
 	}
 	outcome, err := c.Canon.Verify(ctx, b.ID, p.Repair)

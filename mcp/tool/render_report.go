@@ -121,6 +121,9 @@ func writeStatus(b *strings.Builder, s CodebaseStatus) {
 		s.Lag.Chunk, s.Lag.Embed, s.Lag.Outbox, plural(int(s.Lag.Log), "message"))
 	fmt.Fprintf(b, "  log: incarnation %s, sequences %d to %d, %s\n", s.Log.Incarnation,
 		s.Log.First, s.Log.Last, plural(s.Log.DeadLetters, "dead letter"))
+	if r := s.Log.Reset; r != nil {
+		fmt.Fprintf(b, "  log was damaged (%s) and began anew at %s; nothing is lost\n", r.Reason, r.At.Format(time.RFC3339))
+	}
 	if line := s.Watch.line(); line != "" {
 		fmt.Fprintf(b, "  watcher: %s\n", line)
 	}
@@ -208,6 +211,11 @@ func writeCompared(b *strings.Builder, c Compared, changes []ManifestChange) {
 
 func writeVerification(b *strings.Builder, v Verification) {
 	fmt.Fprintf(b, "index    %s\nrebuilt  %s\n", v.DigestIndex, v.DigestRebuilt)
+	defer func() {
+		for _, k := range v.Kept {
+			fmt.Fprintf(b, "%s\n", oneLine(k))
+		}
+	}()
 	if v.Equal {
 		b.WriteString("equal\n")
 		return

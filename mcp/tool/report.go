@@ -49,6 +49,15 @@ type LogFacts struct {
 	Last        uint64 `json:"last"`
 	Messages    uint64 `json:"messages"`
 	DeadLetters int    `json:"dead_letters"`
+	// Reset tells of damage for which the log was begun anew, nil when there was none.
+	Reset *LogReset `json:"reset,omitempty"`
+}
+
+// LogReset says when and why the event log was begun anew. Nothing is lost with it: what is
+// indexed is in the store, and the rest is made work again.
+type LogReset struct {
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
 }
 
 // WhyReport is the story of one path. Steps are in the order of the pipeline.
@@ -97,6 +106,8 @@ type Verification struct {
 	DifferenceCount int          `json:"difference_count"`
 	// Repaired is set when what differed was set right; Equal then speaks of before.
 	Repaired bool `json:"repaired"`
+	// Kept names the damaged stores that were set aside, with the command that deletes each.
+	Kept []string `json:"kept,omitempty"`
 }
 
 // Difference is a canonical line that only the index or only the rebuild has.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"errors"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -65,6 +66,14 @@ func (c *call) inspect(ctx context.Context, b store.Codebase, o CheckOptions) (C
 		c.env.Freshness.Reason = known.Message
 	}
 	facts, err := c.Inspector.Inspect(ctx, b.ID)
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum) { // the others are shown all the same
+		known := AsError(err)
+		c.env.NextSteps = append(c.env.NextSteps, commandStep("freshet verify "+string(b.ID)+" --repair", "makes what is damaged again from the files on disk"))
+		return CodebaseStatus{
+			Codebase: refOf(b, ""), Freshness: c.env.Freshness, State: StateIndexFailed, Failure: known.Message, Degraded: known.Message,
+			Parked: []ParkedFile{}, Counts: CodebaseCounts{LeftOut: map[store.LeftOut]int{}},
+		}, nil
+	}
 	if err != nil {
 		return CodebaseStatus{}, err
 	}

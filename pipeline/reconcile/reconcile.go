@@ -20,7 +20,12 @@ type Log interface {
 	Publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error)
 	State(ctx context.Context) (bus.State, error)
 	Reset(ctx context.Context) (bus.State, error)
+	Read(ctx context.Context, from, to uint64, fn func(bus.Stored) error) error
 }
+
+// doubter is a log of this process that can tell cheaply whether something speaks for damage
+// since it was last inspected; natsbus.Bus is one. Its State inspects it then.
+type doubter interface{ Doubted() bool }
 
 // Pump publishes what is in the outbox; outbox.Pump is one.
 type Pump interface {
@@ -43,6 +48,8 @@ type Reconciler struct {
 	fingerprint store.Fingerprint
 	consumers   func() []string
 	shared      bool
+	onHealed    func(reason string)
+	left        map[store.CodebaseID]stillness // of the goroutine that runs Run
 	now         func() time.Time
 	slog        *slog.Logger
 }
@@ -55,8 +62,10 @@ type Options struct {
 	// Shared is set where other processes work on the same log: their deliveries in flight
 	// are not lost, and the log may be lost while this process runs.
 	Shared bool
-	Now    func() time.Time // nil means time.Now
-	Log    *slog.Logger     // nil means discard
+	// OnHealed is told why a damaged log was begun anew; nil means nobody.
+	OnHealed func(reason string)
+	Now      func() time.Time // nil means time.Now
+	Log      *slog.Logger     // nil means discard
 }
 
 // New returns a reconciler.
@@ -68,8 +77,9 @@ func New(s store.Store, log Log, pump Pump, sealer Sealer, o Options) *Reconcile
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Reconciler{
+		left:  map[store.CodebaseID]stillness{},
 		store: s, log: log, pump: pump, sealer: sealer, recipe: o.Recipe,
-		fingerprint: o.Recipe.Fingerprint(), consumers: o.Consumers, shared: o.Shared, now: o.Now, slog: o.Log,
+		fingerprint: o.Recipe.Fingerprint(), consumers: o.Consumers, shared: o.Shared, onHealed: o.OnHealed, now: o.Now, slog: o.Log,
 	}
 }
 
@@ -91,29 +101,65 @@ func (r *Reconciler) Heal(ctx context.Context) (reason string, err error) {
 			return "", err
 		}
 	}
-	switch {
-	case known.Incarnation == "":
-		reason = "created"
-	case reason == "":
+	if reason == "" && known.Incarnation != "" && !r.shared {
+		if older, err := r.older(ctx, known, state); err != nil {
+			return "", fmt.Errorf("compare log and store: %w", err)
+		} else if older {
+			reason = reasonOlder
+		}
+	}
+	if known.Incarnation == "" {
+		return "created", r.begin(ctx, known, state, "created")
+	}
+	if reason == "" {
 		return "", r.takeOver(ctx, state)
-	default:
-		r.slog.Warn("the event log is damaged; beginning anew", "reason", reason,
+	}
+	return reason, r.begin(ctx, known, state, reason)
+}
+
+// begin begins the log anew: empty, with a baseline, and with the events of the work that
+// remains.
+func (r *Reconciler) begin(ctx context.Context, known store.LogPosition, state bus.State, reason string) (err error) {
+	if reason != "created" {
+		r.slog.Warn("event log is damaged and begins anew", "reason", reason,
 			"known", known.Sequence, "last", state.Last)
 	}
 	if reason != "created" || state.Last > 0 {
 		if state, err = r.log.Reset(ctx); err != nil {
-			return reason, fmt.Errorf("reset log: %w", err)
+			return fmt.Errorf("reset log: %w", err)
 		}
 	}
 	if err := r.baseline(ctx, state.Incarnation, reason, known); err != nil {
-		return reason, err
+		return err
 	}
 	r.pump.Forget()
-	if err := r.pump.Flush(ctx); err != nil {
-		return reason, fmt.Errorf("publish outbox: %w", err)
+	if reason != "created" && r.onHealed != nil {
+		r.onHealed(reason)
 	}
-	return reason, r.requeueAll(ctx)
+	if err := r.pump.Flush(ctx); err != nil {
+		return fmt.Errorf("publish outbox: %w", err)
+	}
+	if err := r.requeueAll(ctx); err != nil {
+		r.slog.Warn("work could not be made again yet", "error", err) // Once tries again
+	}
+	return nil
 }
+
+// mend heals a log that was damaged while this process runs. Unlike Heal it leaves
+// deliveries in flight alone: they are this process's own.
+func (r *Reconciler) mend(ctx context.Context) error {
+	if d, ok := r.log.(doubter); ok && !d.Doubted() {
+		return nil
+	}
+	known, state, reason, err := r.inspect(ctx)
+	if err != nil || reason == "" {
+		return err
+	}
+	return r.begin(ctx, known, state, reason)
+}
+
+// reasonOlder is why a log begins anew that knows more than the store ever did.
+const reasonOlder = "store_older"
 
 // secondLook is the time after which a damaged log is looked at again among others.
 const secondLook = 2 * time.Second
@@ -164,19 +210,55 @@ func (r *Reconciler) advanceAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// requeueAll makes the work of every codebase again. One that cannot be read costs itself.
 func (r *Reconciler) requeueAll(ctx context.Context) error {
 	codebases, err := r.store.Codebases(ctx)
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, c := range codebases {
 		if err := r.requeue(ctx, c); err != nil {
-			errs = append(errs, fmt.Errorf("requeue work of %s: %w", c.ID, err))
+			if ctx.Err() != nil {
+				return err
+			}
+			r.slog.Warn("work of a codebase could not be made again", "codebase", c.ID, "error", err)
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
+
+// older tells whether the store is older than the log, as one that was put back is: the log
+// then has messages that the store neither published, as far as it knows, nor is about to
+// publish, nor had published before. A log that knows the future of the store would take
+// what the store does next for repeats.
+func (r *Reconciler) older(ctx context.Context, known store.LogPosition, state bus.State) (bool, error) {
+	if state.Last <= known.Sequence {
+		return false, nil
+	}
+	waiting, err := r.store.Outbox(ctx, maxOutbox)
+	if err != nil || len(waiting) == maxOutbox {
+		return false, err
+	}
+	published := map[string]bool{}
+	for _, o := range waiting {
+		if e, err := event.Decode(o.Data); err == nil {
+			published[e.ID()] = true
+		}
+	}
+	older := false
+	err = r.log.Read(ctx, 1, 0, func(m bus.Stored) error {
+		if m.Sequence <= known.Sequence {
+			published[m.ID] = true // a dead letter that was tried again has the ID of before
+		} else if !published[m.ID] {
+			older = true
+		}
+		return nil
+	})
+	return older, err
+}
+
+// maxOutbox bounds how much of an outbox is compared with the log.
+const maxOutbox = 100_000
 
 func (r *Reconciler) baseline(ctx context.Context, incarnation, reason string, known store.LogPosition) error {
 	e := event.BaselineOf(event.Baseline{
@@ -210,14 +292,20 @@ func (r *Reconciler) Run(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// Keep heals a log that others may damage while this process runs, until ctx ends, and
-// returns nil then.
+// Keep heals a log that is damaged while this process runs, until ctx ends, and returns nil
+// then.
 func (r *Reconciler) Keep(ctx context.Context, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		if _, err := r.Heal(ctx); err != nil && ctx.Err() == nil {
-			r.slog.Warn("heal the event log", "error", err)
+		err := error(nil)
+		if r.shared {
+			_, err = r.Heal(ctx)
+		} else {
+			err = r.mend(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.slog.Warn("event log could not be healed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -243,9 +331,11 @@ func (r *Reconciler) Once(ctx context.Context) error {
 		return err
 	}
 	// The log is asked after the store: what it has not handed out by then, and the store
-	// still lacks, no message speaks of.
+	// still lacks, no message speaks of. While others are busy, a codebase whose work has
+	// not become less since the last look is taken for forgotten too: a repeat of work that
+	// still waits changes nothing.
 	idle, err := r.idle(ctx)
-	if err != nil || !idle {
+	if err != nil {
 		return err
 	}
 	still, err := r.forgotten(ctx)
@@ -254,14 +344,55 @@ func (r *Reconciler) Once(ctx context.Context) error {
 	}
 	var errs []error
 	for id, c := range forgotten {
-		if still[id].Latest == c.Latest {
-			errs = append(errs, r.requeue(ctx, c))
+		if still[id].Latest != c.Latest || !idle && r.progresses(ctx, c) {
+			continue
+		}
+		if err := r.requeue(ctx, c); err != nil {
+			errs = append(errs, fmt.Errorf("requeue work of %s: %w", id, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// forgotten returns the codebases whose newest snapshot awaits sealing.
+// progresses reports whether to wait for a codebase: its work has become less, or is another,
+// since the last look, or was made again not long ago.
+func (r *Reconciler) progresses(ctx context.Context, c store.Codebase) bool {
+	pending, err := r.store.Pending(ctx, c.ID, c.Latest, r.recipe)
+	if err != nil {
+		return false // its own error shows when its work is made again
+	}
+	now := amount{snapshot: c.Latest, files: len(pending)}
+	for _, p := range pending {
+		if p.Stage == store.StageChunk {
+			now.toChunk++
+		}
+	}
+	before := r.left[c.ID]
+	if before.amount != now {
+		r.left[c.ID] = stillness{amount: now}
+		return true
+	}
+	before.looks++
+	r.left[c.ID] = before
+	return before.looks&(before.looks-1) != 0
+}
+
+// stillness is in how many looks in a row a codebase had the same amount of work left. Its
+// work is made again after the first, the second, the fourth and so on: a provider that is
+// away for hours does not fill the log.
+type stillness struct {
+	amount
+	looks uint
+}
+
+// amount is the work that a codebase had left at a look.
+type amount struct {
+	snapshot       uint64
+	files, toChunk int
+}
+
+// forgotten returns the codebases whose newest snapshot awaits sealing. One that cannot be
+// read is left out: it costs itself only.
 func (r *Reconciler) forgotten(ctx context.Context) (map[store.CodebaseID]store.Codebase, error) {
 	codebases, err := r.store.Codebases(ctx)
 	if err != nil {
@@ -274,7 +405,8 @@ func (r *Reconciler) forgotten(ctx context.Context) (map[store.CodebaseID]store.
 		}
 		snapshot, err := r.store.Snapshot(ctx, c.ID, c.Latest)
 		if err != nil {
-			return nil, fmt.Errorf("codebase %s: %w", c.ID, err)
+			r.slog.Warn("codebase cannot be reconciled", "codebase", c.ID, "error", err)
+			continue
 		}
 		if snapshot.Level != store.LevelFull && !snapshot.Abandoned && snapshot.Fingerprint == r.fingerprint {
 			awaiting[c.ID] = c

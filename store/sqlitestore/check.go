@@ -5,7 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -19,9 +24,18 @@ const maxFindings = 10
 // Check verifies the structure of the database, the checksum of every row, the hash of
 // every content, and every segment. It names the first faults it finds.
 func (s *Store) Check(ctx context.Context) error {
+	return s.check(ctx, s.checkPages, s.checkRows, s.checkContents, s.checkSyntaxes, s.checkVectors, s.checkSegments)
+}
+
+// CheckDatabase is Check without the segments, which are made again from the database.
+func (s *Store) CheckDatabase(ctx context.Context) error {
+	return s.check(ctx, s.checkPages, s.checkRows, s.checkContents, s.checkSyntaxes, s.checkVectors)
+}
+
+func (s *Store) check(ctx context.Context, steps ...func(context.Context, *session) error) error {
 	return s.view(ctx, func(c *session) error {
 		var findings []error
-		for _, step := range []func(context.Context, *session) error{s.checkPages, s.checkRows, s.checkContents, s.checkSyntaxes, s.checkVectors, s.checkSegments} {
+		for _, step := range steps {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -34,6 +48,71 @@ func (s *Store) Check(ctx context.Context) error {
 		}
 		return fmt.Errorf("check: %w: %w", store.ErrCorrupt, errors.Join(findings[:min(len(findings), maxFindings)]...))
 	})
+}
+
+// examineTries is how often a store that another process writes to is looked at before
+// what is missing counts as damage: a segment may be collected while it is being read.
+const examineTries = 3
+
+// Examine checks the store in dir as Check does, without opening it for writing: another
+// process may hold it, and it may be too damaged for Open. It returns an error that wraps
+// store.ErrCorrupt, or nil, also for a directory without a store.
+func Examine(ctx context.Context, dir string) (err error) {
+	s := &Store{dir: dir, now: time.Now, log: slog.New(slog.DiscardHandler), turn: make(chan struct{}, 1)}
+	info, err := os.Stat(s.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.fault(s.examineEmpty())
+	}
+	if err == nil && info.Size() == 0 {
+		return s.fault(s.examineEmpty())
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.checkHeader(); err != nil {
+		return s.fault(err)
+	}
+	if s.db, err = openReadOnly(dir); err != nil {
+		return s.fault(err)
+	}
+	s.codec = newCodec()
+	defer func() {
+		s.idle.close()
+		s.codec.close()
+		err = firstError(err, s.db.Close())
+	}()
+	for range examineTries {
+		if err = s.Check(ctx); !errors.Is(err, store.ErrCorrupt) {
+			return err
+		}
+	}
+	return err
+}
+
+// LogPosition reads what the store in dir knows of the event log, without opening it for
+// writing.
+func LogPosition(ctx context.Context, dir string) (known store.LogPosition, err error) {
+	s := &Store{dir: dir}
+	if info, err := os.Stat(s.file()); err != nil || info.Size() == 0 {
+		return known, ignoreMissing(err)
+	}
+	if s.db, err = openReadOnly(dir); err != nil {
+		return known, s.fault(err)
+	}
+	defer func() {
+		s.idle.close()
+		err = firstError(err, s.db.Close())
+	}()
+	return s.LogPosition(ctx)
+}
+
+// examineEmpty wants no segments beside a database that holds nothing.
+func (s *Store) examineEmpty() error {
+	segments, err := os.ReadDir(filepath.Join(s.dir, segmentDir))
+	if err != nil || len(segments) == 0 {
+		return ignoreMissing(err)
+	}
+	return fmt.Errorf("the database is empty and %d segments stand beside it: %w", len(segments), store.ErrCorrupt)
 }
 
 func (s *Store) checkPages(_ context.Context, c *session) error {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,8 +26,18 @@ func (b *codebase) scan(rows *sql.Rows) error {
 	if err := rows.Scan(&b.key, &id, &root, &body); err != nil {
 		return err
 	}
+	return b.decode(id, root, body)
+}
+
+// decode takes the columns of a row whose key is known.
+func (b *codebase) decode(id string, root, body []byte) error {
 	value, err := unseal(body, "codebases", number(b.key), []byte(id), root)
 	if err != nil {
+		place, at, ok := strings.Cut(string(root), "\x00")
+		if !ok {
+			place, at = "", string(root)
+		}
+		b.Codebase = store.Codebase{ID: store.CodebaseID(id), Name: filepath.Base(at), Root: at, Place: place}
 		return err
 	}
 	r := reader{buf: value}
@@ -96,10 +108,34 @@ func (s *Store) Codebase(ctx context.Context, id store.CodebaseID) (found store.
 	return found, err
 }
 
-// Codebases lists all, sorted by name, then id.
+// listed is codebases with a row that is damaged shown as a codebase that failed: it costs
+// itself only.
+func (c *session) listed() ([]codebase, error) {
+	var all []codebase
+	err := c.each("SELECT key, id, root, body FROM codebases", nil, func(rows *sql.Rows) error {
+		var b codebase
+		err := b.scan(rows)
+		if errors.Is(err, store.ErrCorrupt) && b.key != 0 && store.ValidCodebaseID(b.ID) == nil {
+			b.Failure = fmt.Sprintf("%v; %s", err, repairAdvice)
+			err = nil
+		}
+		if err == nil {
+			all = append(all, b)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list codebases: %w", err)
+	}
+	return all, nil
+}
+
+// Codebases lists all, sorted by name, then id. One whose row is damaged is among them with
+// its id, its root and that it failed.
+
 func (s *Store) Codebases(ctx context.Context) (all []store.Codebase, err error) {
 	err = s.view(ctx, func(c *session) error {
-		rows, err := c.codebases()
+		rows, err := c.listed()
 		for _, b := range rows {
 			all = append(all, b.Codebase)
 		}

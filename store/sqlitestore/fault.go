@@ -14,20 +14,8 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// What to do about a damaged store: about one that is open, and about one that cannot be
-// opened any more.
-const (
-	repairAdvice = "run `freshet verify --repair`"
-	asideAdvice  = "move the store aside and index again"
-)
-
-// advice is what to do about the damage that was just met.
-func (s *Store) advice() string {
-	if s.mapped.open == nil { // Open makes it last
-		return asideAdvice
-	}
-	return repairAdvice
-}
+// repairAdvice is what to do about a damaged store, whether or not it opens.
+const repairAdvice = "run `freshet verify --repair`"
 
 // fault gives an error of the driver or the file system the meaning that callers branch
 // on. It returns any other error, and nil, as it is.
@@ -36,21 +24,21 @@ func (s *Store) fault(err error) error {
 		return err
 	}
 	if errors.Is(err, store.ErrCorrupt) {
-		if text := err.Error(); strings.Contains(text, repairAdvice) || strings.Contains(text, asideAdvice) {
+		if strings.Contains(err.Error(), repairAdvice) {
 			return err
 		}
-		return fmt.Errorf("%s: %w; %s", s.file(), err, s.advice())
+		return fmt.Errorf("%s: %w; %s", s.file(), err, repairAdvice)
 	}
 	var e *sqlite.Error
 	if errors.As(err, &e) {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-			return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, s.advice())
+			return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, repairAdvice)
 		case sqlite3.SQLITE_ERROR:
 			// The statements are ours and the version of the schema is checked: what they
 			// name was there.
 			if strings.Contains(e.Error(), "no such ") {
-				return fmt.Errorf("%s: schema: %w: %w; %s", s.file(), store.ErrCorrupt, err, s.advice())
+				return fmt.Errorf("%s: schema: %w: %w; %s", s.file(), store.ErrCorrupt, err, repairAdvice)
 			}
 		case sqlite3.SQLITE_FULL:
 			return fmt.Errorf("%s: %w: %w", s.file(), store.ErrDiskFull, err)

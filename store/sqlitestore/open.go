@@ -87,13 +87,26 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	info, err := f.Stat()
+	if err := firstError(err, f.Close()); err != nil {
+		return err
+	}
+	if info.Size() == 0 {
+		return s.create(ctx)
+	}
+	return s.checkHeader()
+}
+
+// checkHeader looks at the first bytes of a database that is not empty.
+func (s *Store) checkHeader() error {
+	f, err := os.Open(s.file())
+	if err != nil {
+		return err
+	}
 	header := make([]byte, 16)
 	n, err := io.ReadFull(f, header)
 	if e := f.Close(); e != nil {
 		return e
-	}
-	if errors.Is(err, io.EOF) {
-		return s.create(ctx)
 	}
 	if err != nil || !bytes.Equal(header, []byte("SQLite format 3\x00")) {
 		return fmt.Errorf("header of %d bytes is not that of a database: %w", n, store.ErrCorrupt)
@@ -104,12 +117,8 @@ func (s *Store) prepare(ctx context.Context) error {
 // create gives an empty database the properties that cannot be changed later. Segments
 // beside it say that it was not always empty.
 func (s *Store) create(ctx context.Context) error {
-	segments, err := os.ReadDir(filepath.Join(s.dir, segmentDir))
-	if err != nil {
+	if err := s.examineEmpty(); err != nil {
 		return err
-	}
-	if len(segments) > 0 {
-		return fmt.Errorf("the database is empty and %d segments stand beside it: %w", len(segments), store.ErrCorrupt)
 	}
 	db, err := sql.Open("sqlite", s.dsn(""))
 	if err != nil {

@@ -141,7 +141,7 @@ func TestForeignFileIsCorrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(t.Context(), dir, Options{})
-		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), asideAdvice) || !strings.Contains(err.Error(), fileName) {
+		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), repairAdvice) || !strings.Contains(err.Error(), fileName) {
 			t.Errorf("%s: error is %v", name, err)
 		}
 		after, err := os.ReadFile(filepath.Join(dir, fileName))

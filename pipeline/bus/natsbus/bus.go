@@ -36,8 +36,9 @@ type Bus struct {
 	calls     circle     // every call of a method
 	reshaping sync.Mutex // held by who changes or inspects the log as a whole
 
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex // guards all below, and torn
 	log      *incarnation
+	doubt    doubt
 	obsolete map[string]uint64 // by consumer
 	// advisories counts what the cluster said, by kind.
 	advisories map[string]uint64
@@ -125,7 +126,7 @@ func (b *Bus) start(ctx context.Context) (damage string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if b.embedded, err = startServer(b.opts); err != nil {
+	if b.embedded, err = startServer(b.opts, b.raiseDoubt); err != nil {
 		if entries, readErr := os.ReadDir(b.opts.Dir); readErr != nil || len(entries) == 0 {
 			return "", errors.Join(err, readErr)
 		}
@@ -162,6 +163,9 @@ func (b *Bus) inspect(ctx context.Context) error {
 	if state.Msgs == 0 {
 		return nil
 	}
+	if fresh, err := log.stream.Info(ctx); err == nil {
+		state = fresh.State
+	}
 	count := uint64(0)
 	_, err := b.scan(ctx, log, jetstream.ConsumerConfig{OptStartSeq: 1}, state.LastSeq, func(bus.Stored) error {
 		count++
@@ -172,7 +176,9 @@ func (b *Bus) inspect(ctx context.Context) error {
 	}
 	if err != nil || count != state.Msgs {
 		b.opts.Log.Warn("messages of the event log cannot be read", "read", count, "of", state.Msgs, "error", err)
+		b.mu.Lock()
 		b.torn = log.id
+		b.mu.Unlock()
 	}
 	return nil
 }

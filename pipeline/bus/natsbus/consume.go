@@ -52,6 +52,7 @@ func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error 
 		if time.Since(began) > bus.MaxDelay {
 			tries = 1
 		}
+		b.raiseDoubt()
 		b.opts.Log.Debug("consumer begins again", "consumer", c.Name, "error", err)
 		b.rest(taking, log, tries)
 	}

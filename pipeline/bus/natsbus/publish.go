@@ -64,6 +64,9 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 		err = b.link.refusal()
 	}
 	if err = b.explainFull(err); err != nil {
+		if ctx.Err() == nil && !errors.Is(err, bus.ErrGuard) && !errors.Is(err, bus.ErrFull) && !errors.Is(err, store.ErrDiskFull) {
+			b.raiseDoubt()
+		}
 		return 0, fmt.Errorf("publish %d messages to %s/%s: %w", len(messages), messages[0].Codebase, messages[0].Lane, err)
 	}
 	return sequence, nil

@@ -29,7 +29,7 @@ type embedded struct {
 
 // startServer starts a server over dir that listens on nothing. It makes sure that the
 // server syncs every write, unless told otherwise.
-func startServer(o Options) (*embedded, error) {
+func startServer(o Options, onComplaint func()) (*embedded, error) {
 	if err := dropSummaries(o.Dir); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func startServer(o Options) (*embedded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
-	e := &embedded{srv: srv, notes: &notes{log: o.Log}}
+	e := &embedded{srv: srv, notes: &notes{log: o.Log, onComplaint: onComplaint}}
 	srv.SetLoggerV2(e.notes, false, false, false)
 	srv.Start()
 	if e.notes.failed() || !srv.ReadyForConnections(startWait) || !srv.JetStreamEnabled() {
@@ -105,7 +105,8 @@ func escape(path string) string {
 
 // notes hands the server's log on, and keeps its last complaints for an error message.
 type notes struct {
-	log *slog.Logger
+	log         *slog.Logger
+	onComplaint func()
 
 	mu    sync.Mutex // guards all below
 	last  []string
@@ -121,6 +122,7 @@ func (n *notes) complain(format string, v ...any) {
 	n.last = n.last[max(0, len(n.last)-3):]
 	n.mu.Unlock()
 	n.log.Warn("event log server", "message", text)
+	n.onComplaint()
 }
 
 func (n *notes) text() string {

@@ -22,6 +22,9 @@ func (b *Bus) State(ctx context.Context) (bus.State, error) {
 	defer leave()
 	b.reshaping.Lock()
 	defer b.reshaping.Unlock()
+	if !b.remote() {
+		b.settleDoubt(ctx)
+	}
 	return b.state(ctx)
 }
 
@@ -79,9 +82,9 @@ func (b *Bus) stateNow(ctx context.Context) (bus.State, error) {
 		return bus.State{}, fmt.Errorf("inspect log: %w", err)
 	}
 	s.First, s.Last, s.Messages, s.Bytes = info.State.FirstSeq, info.State.LastSeq, info.State.Msgs, info.State.Bytes
-	s.Gap = gap || b.torn == incarnation
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	s.Gap = gap || b.torn == incarnation
 	for name, c := range s.Consumers {
 		c.Obsolete = b.obsolete[name]
 		s.Consumers[name] = c
