@@ -27,7 +27,9 @@ type lossy struct {
 	mu    sync.Mutex // guards what follows
 	lose  func()     // called once, when Pending is empty; nil when nothing is to be lost
 	texts map[merkle.Hash]bool
-	lost  map[merkle.Hash]bool // contents
+	// damaged are texts whose vectors cannot be read, nor put again, until they are discarded.
+	damaged map[merkle.Hash]bool
+	lost    map[merkle.Hash]bool // contents
 }
 
 func (s *lossy) Pending(ctx context.Context, id store.CodebaseID, number uint64, recipe store.Recipe) ([]store.PendingFile, error) {
@@ -62,7 +64,26 @@ func (s *lossy) Vectors(ctx context.Context, embedding string, texts []merkle.Ha
 	for h := range s.texts {
 		delete(found, h)
 	}
+	broken := store.Damage{Embedding: embedding}
+	for h := range s.damaged {
+		if _, ok := found[h]; ok {
+			delete(found, h)
+			broken.Vectors = append(broken.Vectors, h)
+		}
+	}
+	if err == nil && len(broken.Vectors) > 0 {
+		err = &store.DamagedError{Damage: broken, Err: store.ErrCorrupt}
+	}
 	return found, err
+}
+
+func (s *lossy) Discard(ctx context.Context, d store.Damage) error {
+	s.mu.Lock()
+	for _, h := range d.Vectors {
+		delete(s.damaged, h)
+	}
+	s.mu.Unlock()
+	return s.Store.Discard(ctx, d)
 }
 
 func (s *lossy) PutVectors(ctx context.Context, embedding string, vectors []store.VectorRecord, done []store.SyntaxKey) error {
@@ -119,6 +140,11 @@ func TestRowsLostBeforeTheSealAreMadeAgain(t *testing.T) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.texts = map[merkle.Hash]bool{rows.texts[len(rows.texts)-1]: true}
+		}},
+		"a vector that is damaged": {lose: func(_ *rig, s *lossy, rows rowsOf) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.damaged = map[merkle.Hash]bool{rows.texts[0]: true}
 		}},
 		"content": {parked: true, lose: func(_ *rig, s *lossy, rows rowsOf) {
 			s.mu.Lock()

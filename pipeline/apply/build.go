@@ -176,7 +176,7 @@ func (s *Sealer) load(ctx context.Context, page []store.FileEntry, want standard
 		keys[i] = want.rule.Key(e)
 	}
 	syntaxes, err := s.store.Syntax(ctx, keys)
-	if err != nil {
+	if err = tolerate(err); err != nil {
 		return nil, nil, err
 	}
 	var texts []merkle.Hash
@@ -186,7 +186,7 @@ func (s *Sealer) load(ctx context.Context, page []store.FileEntry, want standard
 		}
 	}
 	vectors, err := s.store.Vectors(ctx, want.rule.Embedding(), texts)
-	if err != nil {
+	if err = tolerate(err); err != nil {
 		return nil, nil, err
 	}
 	files = make([]segment.File, len(page))
@@ -210,6 +210,16 @@ func (s *Sealer) load(ctx context.Context, page []store.FileEntry, want standard
 		}
 	}
 	return files, torn, nil
+}
+
+// tolerate returns the error of a read of several rows unless it only names damaged ones.
+// Those are as good as gone: the stages discard them when they make the work again.
+func tolerate(err error) error {
+	var damaged *store.DamagedError
+	if errors.As(err, &damaged) {
+		return nil
+	}
+	return err
 }
 
 // check returns the file if it does not have what the standard asks for and is not parked,
