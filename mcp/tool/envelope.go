@@ -42,13 +42,16 @@ type Envelope struct {
 	Operation *Operation  `json:"operation,omitempty"`
 	Freshness Freshness   `json:"freshness"`
 
-	Results        []Hit  `json:"results"`
-	TotalCount     int    `json:"total_count"`
-	TotalIsExact   bool   `json:"total_is_exact"`
-	ReturnedCount  int    `json:"returned_count"`
-	RemainingCount int    `json:"remaining_count"`
-	HasMore        bool   `json:"has_more"`
-	NextCursor     string `json:"next_cursor"`
+	Results    []Hit `json:"results"`
+	TotalCount int   `json:"total_count"`
+	// TotalIsExact is false for a lower bound; NotSearched then says what it does not speak
+	// of.
+	TotalIsExact   bool                `json:"total_is_exact"`
+	NotSearched    *search.NotSearched `json:"not_searched,omitempty"`
+	ReturnedCount  int                 `json:"returned_count"`
+	RemainingCount int                 `json:"remaining_count"`
+	HasMore        bool                `json:"has_more"`
+	NextCursor     string              `json:"next_cursor"`
 
 	Truncated         bool `json:"truncated"`
 	OriginalSizeChars int  `json:"original_size_chars"`

@@ -152,11 +152,11 @@ func (c *call) admit(b store.Codebase, r Reading, o CheckOptions, mode search.Mo
 	case search.Current, search.CaughtUp:
 	case search.Unchecked:
 		if o.Mode == ModeStrict {
-			return stale(b, r)
+			return c.stale(b, r)
 		}
 	default:
 		if o.Mode == ModeStrict {
-			return stale(b, r)
+			return c.stale(b, r)
 		}
 		if r.Verdict.State == search.Unknown && r.Verdict.Reason != "" {
 			c.warn("not_proven", r.Verdict.Reason)
@@ -217,16 +217,24 @@ func notReady(b store.Codebase, running *Operation) *Error {
 		Next(manageStep("create", string(b.ID), "indexes it"))
 }
 
-func stale(b store.Codebase, r Reading) *Error {
+// stale refuses a strict read. What is behind is caught up with by a sync; what cannot be
+// proven, because the tree cannot be looked at, only answers without that demand.
+func (c *call) stale(b store.Codebase, r Reading) *Error {
 	message := "the index is not proven to equal the tree"
 	if r.Verdict.Reason != "" {
 		message += ": " + r.Verdict.Reason
 	}
-	return Errorf(CodeStaleTimeout, "%s", message).
+	e := Errorf(CodeStaleTimeout, "%s", message).
 		Detail("pending_count", r.Verdict.PendingCount).
 		Detail("pending_paths", quoted(r.Verdict.Pending)).
-		RetryAfter(1000).
-		Next(manageStep("sync", string(b.ID), "catches up and waits for it"))
+		RetryAfter(1000)
+	if r.Verdict.State == search.Unknown && c.tool != "" {
+		return e.Next(c.again(map[string]any{"freshness": string(ModeVerified)}, "answers from the last sealed snapshot and says that nothing is proven"))
+	}
+	if r.Verdict.State == search.Unknown {
+		return e.Next(commandStep("freshet status "+string(b.ID), "shows why the tree cannot be looked at"))
+	}
+	return e.Next(manageStep("sync", string(b.ID), "catches up and waits for it"))
 }
 
 func (c *call) warn(code, message string) {

@@ -36,6 +36,12 @@ func Markdown(e *Envelope) string {
 	if e.Truncated {
 		fmt.Fprintf(&b, "note: %s left out to fit the size asked for\n", plural(e.TotalCount-e.ReturnedCount, "hit"))
 	}
+	if text := notSearched(e); text != "" {
+		fmt.Fprintf(&b, "note: at least %s%s\n", plural(e.TotalCount, "hit"), text)
+	}
+	if e.HasMore && e.NotSearched != nil && e.NotSearched.Ahead {
+		fmt.Fprintf(&b, "note: next_cursor %s\n", e.NextCursor)
+	}
 	if e.Error == nil {
 		writeSteps(&b, e.NextSteps)
 	}

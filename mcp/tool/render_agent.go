@@ -106,7 +106,7 @@ func writeAgentVerdict(b *strings.Builder, e *Envelope) {
 }
 
 func writeAgentCounts(b *strings.Builder, e *Envelope) {
-	if e.Error != nil || e.TotalCount == 0 && e.ReturnedCount == 0 {
+	if e.Error != nil || e.TotalCount == 0 && e.ReturnedCount == 0 && e.NotSearched == nil {
 		return
 	}
 	about := ""
@@ -117,6 +117,7 @@ func writeAgentCounts(b *strings.Builder, e *Envelope) {
 	if e.RemainingCount > 0 {
 		fmt.Fprintf(b, ", %s remain", grouped(e.RemainingCount))
 	}
+	b.WriteString(notSearched(e))
 	if e.Truncated {
 		b.WriteString(", truncated to the budget")
 	}
@@ -124,6 +125,28 @@ func writeAgentCounts(b *strings.Builder, e *Envelope) {
 		b.WriteString(", cursor " + e.NextCursor)
 	}
 	b.WriteString("\n")
+}
+
+// notSearched says what a total that is a lower bound does not speak of, and how to go on.
+func notSearched(e *Envelope) string {
+	n := e.NotSearched
+	if n == nil {
+		return ""
+	}
+	text := ""
+	if n.Files > 0 {
+		text += ", " + plural(n.Files, "file") + " not looked at"
+	}
+	if n.Lines > 0 {
+		text += ", " + plural(n.Lines, "line") + " not looked at"
+	}
+	if n.Chunks > 0 {
+		text += ", " + plural(n.Chunks, "chunk") + " not ranked (narrow by paths or langs, or list every line with mode regex)"
+	}
+	if n.Ahead {
+		text += ", the cursor goes on there"
+	}
+	return text
 }
 
 func writeAgentHit(b *strings.Builder, number int, h Hit) {

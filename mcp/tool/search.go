@@ -180,11 +180,14 @@ func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q s
 	}
 	found := answer{reading: reading, options: o, query: q}
 	if at != "" {
-		place, err := c.readCursor(at, reading.View.Snapshot.Number, found.digest())
+		if q.Mode == search.ModeRegex {
+			q.From, err = c.readPlace(at, reading.View.Snapshot.Number, found.digest())
+		} else {
+			q.Offset, err = c.readCursor(at, reading.View.Snapshot.Number, found.digest())
+		}
 		if err != nil {
 			return answer{}, err
 		}
-		q.Offset = place
 	}
 	result, err := c.Search.Search(ctx, *reading.View, q)
 	if err != nil {
@@ -213,6 +216,9 @@ func (c *call) label(b store.Codebase, a answer, o CheckOptions) error {
 		}
 		c.warn(w.Code, w.Message)
 	}
+	if err := c.unread(b, a.result.UnreadCount, a.result.Unread, o); err != nil {
+		return err
+	}
 	if len(a.moved) == 0 || o.Mode == ModeEventual {
 		return nil
 	}
@@ -221,18 +227,7 @@ func (c *call) label(b store.Codebase, a answer, o CheckOptions) error {
 			Detail("paths", quoted(a.moved)).RetryAfter(200).
 			Next(manageStep("sync", string(b.ID), "catches up and waits for it"))
 	}
-	f := &c.env.Freshness
-	f.State = search.Behind
-	if f.Reason == "" {
-		f.Reason = "files changed after the check"
-	}
-	for _, path := range quoted(a.moved) {
-		if !slices.Contains(f.PendingPaths, path) {
-			f.PendingPaths = append(f.PendingPaths, path)
-		}
-	}
-	f.PendingCount = max(f.PendingCount, len(f.PendingPaths))
-	c.partial()
+	c.behind("files changed after the check", quoted(a.moved), 0)
 	return nil
 }
 
@@ -265,7 +260,7 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 			withheld++
 			continue
 		}
-		if a.states[i] == DiskGone && a.options.Mode != ModeEventual {
+		if a.states[i] == DiskGone && a.options.Mode != ModeEventual && c.env.Freshness.State != search.Unknown {
 			continue
 		}
 		hit, err := bodies.hit(ctx, found, p.Context)
@@ -302,7 +297,7 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 		}
 	}}
 	c.consider(a)
-	if len(hits) == 0 {
+	if len(a.result.Hits) == 0 {
 		c.explainEmpty(a, p)
 	} else if c.shape.Verbosity == VerbositySummary {
 		c.env.Considered = nil
@@ -310,22 +305,42 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 	return nil
 }
 
-// count tells how much of the list is shown and where it goes on.
+// count tells how much of the list is shown and where it goes on. What is gone from the
+// disk is known of the hits looked at only, so that a total without them is not exact.
 func (c *call) count(a answer, looked, dropped int) {
 	e := c.env
-	e.TotalCount, e.TotalIsExact, e.ReturnedCount = a.result.Total-dropped, a.result.TotalExact, len(e.Results)
+	e.TotalCount, e.TotalIsExact, e.ReturnedCount = a.result.Total-dropped, a.result.TotalExact && dropped == 0, len(e.Results)
+	e.NotSearched, e.NextCursor = a.result.NotSearched, ""
+	if a.query.Mode == search.ModeRegex {
+		place := a.behind(looked)
+		e.RemainingCount = max(0, a.result.Total-place.Found)
+		if e.HasMore = e.RemainingCount > 0 || e.NotSearched != nil && e.NotSearched.Ahead; e.HasMore {
+			e.NextCursor = writePlace(place, a.reading.View.Snapshot.Number, a.digest())
+		}
+		return
+	}
 	next := a.query.Offset + looked
 	e.RemainingCount = max(0, a.result.Total-next)
-	e.HasMore, e.NextCursor = e.RemainingCount > 0, ""
-	if e.HasMore {
+	if e.HasMore = e.RemainingCount > 0; e.HasMore {
 		e.NextCursor = writeCursor(next, a.reading.View.Snapshot.Number, a.digest())
 	}
+}
+
+// behind is the place behind the first hits of a scan.
+func (a answer) behind(looked int) search.Place {
+	switch {
+	case looked == len(a.result.Hits) && a.result.Stopped != nil:
+		return *a.result.Stopped
+	case looked == 0:
+		return a.query.From
+	}
+	return a.result.Places[looked-1]
 }
 
 // digest binds a cursor to a query on a codebase.
 func (a answer) digest() string {
 	q := a.query
-	q.Offset, q.Limit, q.Explain = 0, 0, false
+	q.Offset, q.Limit, q.Explain, q.From = 0, 0, false, search.Place{}
 	return digestOf(a.reading.View.Snapshot.Codebase, q)
 }
 

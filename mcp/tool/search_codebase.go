@@ -3,7 +3,7 @@ package tool
 // SearchCodebase are the parameters of search_codebase.
 type SearchCodebase struct {
 	Query string `json:"query" jsonschema:"words, a question, a symbol name, a path or a regular expression, by mode"`
-	Mode  string `json:"mode,omitempty" jsonschema:"hybrid (default), semantic, text, symbol, path or regex"`
+	Mode  string `json:"mode,omitempty" jsonschema:"hybrid (default), semantic, text, symbol, path or regex (RE2, every matching line)"`
 	Where
 	Paths   []string `json:"paths,omitempty" jsonschema:"globs that keep files; a leading ! takes files out"`
 	Langs   []string `json:"langs,omitempty" jsonschema:"file types: languages, or extensions with their dot"`

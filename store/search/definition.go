@@ -74,3 +74,20 @@ func (r *run) firstDefinition(ctx context.Context, p *part, chunk int) (*store.D
 	}
 	return best, nil
 }
+
+// enclosing returns the innermost definition around a line of a file, or nil. Of a file
+// whose syntax is gone only a definition that begins on that very line is known.
+func (r *run) enclosing(ctx context.Context, p *part, file int, line uint32) (*store.Definition, error) {
+	var best *store.Definition
+	info := p.File(file)
+	for i := info.FirstDefinition; i < info.FirstDefinition+info.Definitions; i++ {
+		d, err := r.definition(ctx, p, i)
+		if err != nil {
+			return nil, err
+		}
+		if d.StartLine <= line && line <= d.EndLine && (best == nil || d.End-d.Start <= best.End-best.Start) {
+			best = &d
+		}
+	}
+	return best, nil
+}

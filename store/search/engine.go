@@ -30,6 +30,9 @@ type Options struct {
 	IdleSegments int
 	// RegexDeadline bounds the scan of a regular expression, 0 means two seconds.
 	RegexDeadline time.Duration
+	// RegexSteps bounds its work, counted as bytes times the instructions of the compiled
+	// expression, 0 means 2^30; one line may cost an eighth of it.
+	RegexSteps int64
 	// Now is the clock of that deadline and of what is kept for a while, nil means time.Now.
 	Now func() time.Time
 	// Proposer finds candidates in views of ProposeFrom chunks or more, 0 means 2,000,000; nil
@@ -63,6 +66,9 @@ func New(source Source, embedder QueryEmbedder, options Options) *Engine {
 	}
 	if options.RegexDeadline <= 0 {
 		options.RegexDeadline = 2 * time.Second
+	}
+	if options.RegexSteps <= 0 {
+		options.RegexSteps = scanSteps
 	}
 	if options.ProposeFrom <= 0 {
 		options.ProposeFrom = proposeFrom
@@ -180,8 +186,12 @@ func page[T any](r *run, all []T, exact bool, hit func(T) (Hit, error)) error {
 		}
 		r.result.Hits = append(r.result.Hits, h)
 	}
+	r.warnSyntax()
+	return nil
+}
+
+func (r *run) warnSyntax() {
 	if r.syntax.gone > 0 {
 		r.warn("syntax_missing", "signatures of %d files are left out: the store does not give their syntax", r.syntax.gone)
 	}
-	return nil
 }

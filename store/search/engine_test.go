@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,6 +38,7 @@ func TestBadQueryNamesItsField(t *testing.T) {
 		{"expression", search.Query{Text: "a(", Mode: search.ModeRegex}, "text"},
 		{"long expression", search.Query{Text: strings.Repeat("a", 1001), Mode: search.ModeRegex}, "text"},
 		{"repeats", search.Query{Text: ".{900}x", Mode: search.ModeRegex}, "text"},
+		{"line break", search.Query{Text: `a\nb`, Mode: search.ModeRegex}, "text"},
 		{"large program", search.Query{Text: strings.Repeat("(a{200}|b)", 40), Mode: search.ModeRegex}, "text"},
 	}
 	m := newMemory()
@@ -152,34 +152,6 @@ func TestPathMode(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.text, diff)
 		}
-	}
-}
-
-func TestRegexModeStopsAtItsDeadline(t *testing.T) {
-	t.Parallel()
-	m := newMemory()
-	var files []segment.File
-	for i := range 10 {
-		files = append(files, source(fmt.Sprintf("f%d.go", i), 0, "needle\n"))
-	}
-	view := store.View{Segments: []store.SegmentRef{m.put(t, files, 0)}}
-	now := time.Unix(0, 0)
-	e := search.New(m, nil, search.Options{RegexDeadline: 5 * time.Second, Now: func() time.Time {
-		now = now.Add(time.Second) // each look at the clock takes a second
-		return now
-	}})
-	r, err := e.Search(t.Context(), view, search.Query{Text: "needle", Mode: search.ModeRegex})
-	if err != nil || len(r.Hits) != 5 || r.TotalExact || len(r.Warnings) != 1 || r.Warnings[0].Code != "incomplete" {
-		t.Errorf("%d hits, exact %v, warnings %+v, %v: want 5 and incomplete", len(r.Hits), r.TotalExact, r.Warnings, err)
-	}
-}
-
-func TestRegexModeCutsLongLines(t *testing.T) {
-	t.Parallel()
-	files := []segment.File{source("a.go", 0, strings.Repeat("x", 5000)+"needle\n")}
-	r := ask(t, files, search.Query{Text: "needle", Mode: search.ModeRegex})
-	if len(r.Hits) != 0 || r.TotalExact || len(r.Warnings) != 1 || r.Warnings[0].Code != "long_lines" {
-		t.Errorf("%+v, want no hit and a warning of a long line", r)
 	}
 }
 

@@ -47,6 +47,9 @@ func (r *run) chunks(ctx context.Context) error {
 	addFileBoost(best, r.ranking.File)
 	rank(best) // which got more than they had, so that the others stay behind them
 	r.judge(candidates, text, vector)
+	if !complete {
+		r.result.NotSearched = &NotSearched{Chunks: r.filtered.chunks.count() - len(candidates)}
+	}
 	hits := r.join(candidates)
 	if err := r.rerank(ctx, hits, candidates); err != nil {
 		return err

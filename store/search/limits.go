@@ -11,8 +11,8 @@ const (
 	MaxQueryBytes   = 2000
 	MaxPatternBytes = 1000 // of a regular expression
 	MaxLimit        = 100
-	MaxOffset       = 10_000
-	MaxFilters      = 64 // globs, languages or kinds
+	MaxOffset       = 1 << 30 // more than any list has
+	MaxFilters      = 64      // globs, languages or kinds
 	MaxGlobBytes    = 500
 	DefaultLimit    = 10
 	// MaxWords is how many distinct words of a query count.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -9,8 +10,7 @@ import (
 // Limits of a regular expression and of its scan.
 const (
 	maxRepeat      = 250
-	maxInstruction = 5000
-	maxLine        = 4 << 10 // of a line, the rest is not looked at
+	maxInstruction = 2000
 )
 
 // pattern is a compiled regular expression over single lines, with a text that every match
@@ -18,6 +18,7 @@ const (
 type pattern struct {
 	*regexp.Regexp
 	literal []byte
+	size    int // instructions, each of which may be tried at every byte
 }
 
 func compilePattern(text string) (*pattern, error) {
@@ -43,7 +44,11 @@ func compilePattern(text string) (*pattern, error) {
 	if err != nil {
 		return bad("bad regular expression: %v", err)
 	}
-	return &pattern{Regexp: compiled, literal: []byte(required(tree))}, nil
+	literal := []byte(required(tree))
+	if bytes.IndexByte(literal, '\n') >= 0 {
+		return bad("asks for a line break, and lines are matched one at a time: search for what stands on one line")
+	}
+	return &pattern{Regexp: compiled, literal: literal, size: len(program.Inst)}, nil
 }
 
 func largestRepeat(tree *syntax.Regexp) int {

@@ -47,8 +47,11 @@ type Query struct {
 	// holds the start of one.
 	Kinds []string
 	// AllChunks returns every good chunk of a file; by default a file is one hit, with its
-	// best span.
+	// best span. Mode regex returns every matching line in either case.
 	AllChunks bool
+	// From is where mode regex goes on: a place that an earlier answer gave. Offset counts
+	// from there.
+	From Place
 	// Explain fills Hit.Explain. It never changes the order.
 	Explain bool
 }
@@ -75,7 +78,8 @@ type Hit struct {
 	Language           string
 	Flags              store.FileFlags
 	Breadcrumb         string
-	// Definition is the symbol that the hit is, or that the best chunk defines first.
+	// Definition is the symbol that the hit is, of a matching line the innermost one around
+	// it, else the one that the best chunk defines first.
 	Definition *store.Definition
 	Score      float64
 	Explain    *Explain
@@ -101,14 +105,33 @@ type Explain struct {
 // Result is the answer to a query over one snapshot.
 type Result struct {
 	Hits []Hit
-	// Total counts the hits there are; TotalExact is false when counting stopped early.
-	Total      int
-	TotalExact bool
+	// Total counts the hits there are. When TotalExact is false there may be more, and
+	// NotSearched says where they would be.
+	Total       int
+	TotalExact  bool
+	NotSearched *NotSearched
+	// Places are where mode regex goes on behind each hit. Stopped is set when its scan
+	// ended early and the hits are all that it found: the place to go on at then.
+	Places  []Place
+	Stopped *Place
+	// Unread are the files of this page's scan whose contents the store does not give, and
+	// UnreadCount counts those of earlier pages too: the answer does not hold for them.
+	Unread      []string
+	UnreadCount int
 	// Considered says what was looked at, so that an empty answer explains itself.
 	Considered Considered
 	// VectorsUsed is false when the query could not be embedded, or no chunk has a vector.
 	VectorsUsed bool
 	Warnings    []Warning
+}
+
+// NotSearched counts what a total does not speak of.
+type NotSearched struct {
+	Files  int `json:"files,omitempty"`  // not looked at
+	Chunks int `json:"chunks,omitempty"` // that pass the filters and were not ranked
+	Lines  int `json:"lines,omitempty"`  // too long for the expression
+	// Ahead is set when the next page looks at the files.
+	Ahead bool `json:"ahead,omitempty"`
 }
 
 // Considered counts what a query looked at and what each filter took away.

@@ -138,7 +138,7 @@ func TestEngineEqualsReference(t *testing.T) {
 				}
 				return
 			}
-			got.Warnings = nil
+			got.Warnings, got.Places = nil, nil
 			want := reference.Search(corpus, q)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("query %+v (-reference +engine):\n%s", q, diff)
@@ -149,7 +149,7 @@ func TestEngineEqualsReference(t *testing.T) {
 			if err != nil {
 				t.Fatalf("explain: %v", err)
 			}
-			again.Warnings = nil
+			again.Warnings, again.Places = nil, nil
 			for i := range again.Hits {
 				again.Hits[i].Explain = nil
 			}

@@ -38,7 +38,17 @@ func (w *World) Search(_ context.Context, view store.View, q search.Query) (sear
 		return strings.Compare(a.ID, b.ID)
 	})
 	result.Total = len(result.Hits)
-	result.Hits = result.Hits[min(q.Offset, result.Total):min(q.Offset+q.Limit, result.Total)]
+	from := min(q.Offset+q.From.Found, result.Total)
+	result.Hits = result.Hits[from:min(from+q.Limit, result.Total)]
+	if q.Mode == search.ModeRegex {
+		for i := range result.Hits {
+			result.Places = append(result.Places, search.Place{Found: from + i + 1})
+		}
+	}
+	if w.Unread > 0 && q.Mode == search.ModeRegex {
+		result.TotalExact, result.UnreadCount, result.Unread = false, w.Unread, []string{"lost.go"}
+		result.NotSearched = &search.NotSearched{Files: w.Unread}
+	}
 	if result.Total == 0 {
 		result.Considered.UnknownTerms = strings.Fields(q.Text)
 	}

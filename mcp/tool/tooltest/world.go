@@ -26,6 +26,8 @@ type Knobs struct {
 	NoCatchUp bool
 	// Unprovable is why a check proves nothing, "" when it does.
 	Unprovable string
+	// Unread is how many files mode regex cannot read.
+	Unread int
 	// Requires are the recipe fields that differ, and CannotEmbed says that the old model
 	// is out of reach.
 	Requires    []store.FieldChange

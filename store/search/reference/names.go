@@ -175,7 +175,7 @@ func pathPenalty(f *segment.File, query lexical.Query) float64 {
 	return penalty
 }
 
-// lines answers the regex mode.
+// lines answers the regex mode: each matching line is a hit.
 func lines(files []segment.File, q search.Query) []search.Hit {
 	expression := regexp.MustCompile(q.Text)
 	query := lexical.Analyze(q.Text)
@@ -185,39 +185,39 @@ func lines(files []segment.File, q search.Query) []search.Hit {
 		if !passes(f, q) {
 			continue
 		}
-		best, most := []search.Hit(nil), 0
 		for j, span := range f.Syntax.Chunks {
-			hit, n := chunkLines(f, j, span, expression)
-			if n == 0 || !passesKinds(&chunk{file: f, index: j}, q) {
-				continue
-			}
-			hit.Score = pathPenalty(f, query)
-			if q.AllChunks {
-				best = append(best, hit)
-			} else if n > most {
-				best, most = []search.Hit{hit}, n
+			if passesKinds(&chunk{file: f, index: j}, q) {
+				hits = append(hits, chunkLines(f, span, expression, pathPenalty(f, query))...)
 			}
 		}
-		hits = append(hits, best...)
 	}
 	return sortHits(hits)
 }
 
-// chunkLines returns the hit of the matching lines of a chunk and their number.
-func chunkLines(f *segment.File, index int, span store.Chunk, expression *regexp.Regexp) (search.Hit, int) {
-	at, line, n := span.Start, span.StartLine, 0
-	var first, last, start, end uint32
+// chunkLines returns the hits of the matching lines of a chunk.
+func chunkLines(f *segment.File, span store.Chunk, expression *regexp.Regexp, score float64) (hits []search.Hit) {
+	at, line := span.Start, span.StartLine
 	for _, text := range strings.SplitAfter(string(f.Content[span.Start:span.End]), "\n") {
+		end := at + uint32(len(text))
 		if text != "" && expression.MatchString(strings.TrimRight(text, "\r\n")) {
-			if n == 0 {
-				first, start = line, at
-			}
-			n, last, end = n+1, line, at+uint32(len(text))
+			hit := fileHit(f, search.HitChunk, at, end)
+			hit.StartLine, hit.EndLine, hit.Breadcrumb = line, line, span.Breadcrumb
+			hit.Definition, hit.Score = enclosing(f, line), score
+			hits = append(hits, hit)
 		}
-		at, line = at+uint32(len(text)), line+1
+		at, line = end, line+1
 	}
-	hit := fileHit(f, search.HitChunk, start, end)
-	hit.StartLine, hit.EndLine, hit.Breadcrumb = first, last, span.Breadcrumb
-	hit.Definition = firstDefinition(f, index)
-	return hit, n
+	return hits
+}
+
+// enclosing is the innermost definition around a line.
+func enclosing(f *segment.File, line uint32) *store.Definition {
+	var best *store.Definition
+	for i := range f.Syntax.Definitions {
+		d := &f.Syntax.Definitions[i]
+		if d.StartLine <= line && line <= d.EndLine && (best == nil || d.End-d.Start <= best.End-best.Start) {
+			best = d
+		}
+	}
+	return best
 }

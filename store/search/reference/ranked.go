@@ -30,6 +30,9 @@ func (c Corpus) ranked(result search.Result, q search.Query, all []*chunk) searc
 		}
 	}
 	candidates, complete := c.propose(passing, query, vector, text)
+	if !complete {
+		result.NotSearched = &search.NotSearched{Chunks: len(passing) - len(candidates)}
+	}
 	best := setBases(candidates, text, vector != nil)
 	for _, ch := range candidates {
 		ch.score = boosted(ch, best, query, weights, text)

@@ -1,0 +1,60 @@
+package tool
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+)
+
+// maxPending is how many paths a verdict names.
+const maxPending = 20
+
+// unread corrects the verdict for files whose contents the store does not give: no answer
+// is current for them. A strict read is refused.
+func (c *call) unread(b store.Codebase, count int, paths []string, o CheckOptions) error {
+	if count == 0 {
+		return nil
+	}
+	step := manageStep(ActionRepair, string(b.ID), "reads the files again and sets right what the store has lost")
+	reason := fmt.Sprintf("the store does not give the contents of %s", plural(count, "file"))
+	if o.Mode == ModeStrict {
+		return Errorf(CodeStoreUnavailable, "%s", reason).
+			Detail("paths", quoted(paths[:min(len(paths), maxPending)])).Detail("count", count).Next(step)
+	}
+	c.partial()
+	c.step(step)
+	if o.Mode != ModeEventual {
+		c.behind(reason, quoted(paths), count)
+	}
+	return nil
+}
+
+// behind makes a verdict that was better than that behind, for paths that are quoted.
+func (c *call) behind(reason string, paths []string, count int) {
+	f := &c.env.Freshness
+	if f.State == search.Current || f.State == search.CaughtUp {
+		f.State = search.Behind
+	}
+	if f.Reason == "" {
+		f.Reason = reason
+	}
+	for _, path := range paths {
+		if len(f.PendingPaths) < maxPending && !slices.Contains(f.PendingPaths, path) {
+			f.PendingPaths = append(f.PendingPaths, path)
+		}
+	}
+	f.PendingCount = max(f.PendingCount, len(f.PendingPaths), count)
+	c.partial()
+}
+
+// step adds a next step to an answer, once.
+func (c *call) step(s NextStep) {
+	for _, has := range c.env.NextSteps {
+		if compact(has) == compact(s) {
+			return
+		}
+	}
+	c.env.NextSteps = append(c.env.NextSteps, s)
+}
