@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store/secret"
 )
 
 // record is the telemetry line of a call. It holds no source text and no path, and the
@@ -57,7 +58,7 @@ func (s *Server) report(req *mcp.CallToolRequest, e *tool.Envelope, text string,
 		sum := sha256.Sum256([]byte(asked.Query))
 		line.QueryHash = hex.EncodeToString(sum[:8])
 		if s.opts.QueryText {
-			line.Query = asked.Query
+			line.Query, _ = secret.MaskText(asked.Query)
 		}
 	}
 	data, err := json.Marshal(line)

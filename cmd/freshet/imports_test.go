@@ -46,7 +46,7 @@ func chain() map[string][]string {
 		"sync":               {"sync/merkle", "sync/scan", "sync/watch", "store", "pipeline/event"},
 		"mcp/tool":           {"sync/merkle", "store", "store/search", "store/secret"},
 		"mcp/tool/tooltest":  {"sync/merkle", "store", "store/search", "mcp/tool"},
-		"mcp":                {"mcp/tool", "store", "store/search"},
+		"mcp":                {"mcp/tool", "store", "store/search", "store/secret"},
 		"mcp/mcptest":        {"mcp/tool"},
 		"cmd/cli":            {"mcp/tool"},
 		"cmd/...":            {"sync", "sync/...", "store", "store/...", "pipeline", "pipeline/...", "mcp", "mcp/...", "cmd/..."},

@@ -29,6 +29,7 @@ func (h *Host) newBackend() tool.Backend {
 		History:    historian{h},
 		Keeper:     keeper{h},
 		Sessions:   sessions{h.reads, h.store},
+		Masking:    &h.masking,
 		Now:        h.opts.Now,
 	}
 }

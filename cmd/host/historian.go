@@ -103,7 +103,7 @@ func (h historian) Record(ctx context.Context, path string) (recording tool.Reco
 	if err != nil {
 		return recording, err
 	}
-	return tool.Recording{File: merkle.QuotePath(path), Events: w.Events, Contents: w.Contents, Bytes: info.Size()}, nil
+	return tool.Recording{File: merkle.QuotePath(path), Events: w.Events, Contents: w.Contents, Masked: w.Masked, Bytes: info.Size()}, nil
 }
 
 // readLog decodes the events of a range of the log; unreadable ones are left out, as the

@@ -22,6 +22,7 @@ import (
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/store/sqlitestore"
 	"github.com/freshet/freshet/store/standby"
 )
@@ -101,6 +102,7 @@ type Host struct {
 	standing   *meter.Standing
 	ops        *operations
 	backend    tool.Backend
+	masking    secret.Memory // of what answers show
 
 	stop    context.CancelFunc
 	work    *errgroup.Group // consumers, synchronizers, operations, server

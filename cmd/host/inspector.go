@@ -12,6 +12,7 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/store/segment"
 	merklesync "github.com/freshet/freshet/sync"
 	"github.com/freshet/freshet/sync/merkle"
@@ -251,6 +252,9 @@ func (i inspector) processed(ctx context.Context, c store.Codebase, path string,
 		return err
 	}
 	step("snapshot", true, fmt.Sprintf("content %s in snapshot %d, language %q", entry.Content.Short(), c.Latest, entry.Language))
+	if data, err := i.store.Content(ctx, entry.Content); err == nil {
+		step("masked", true, maskedIn(data))
+	}
 	key := store.SyntaxKey{Content: entry.Content, Version: i.recipe.SyntaxVersion(entry.Language)}
 	syntaxes, err := i.store.Syntax(ctx, []store.SyntaxKey{key})
 	if err != nil {
@@ -307,6 +311,21 @@ func (i inspector) sealedLevel(ctx context.Context, c store.Codebase, sealed boo
 		detail += fmt.Sprintf("; its rows were lost since: the index still answers from its segments, `freshet reindex %s` makes them again", c.ID)
 	}
 	return detail, nil
+}
+
+// maskedIn says what is covered of a file wherever its text leaves the process.
+func maskedIn(data []byte) string {
+	spans := secret.Find(data)
+	if len(spans) == 0 {
+		return "nothing has the form of a credential"
+	}
+	var rules []string
+	for _, s := range spans {
+		rules = append(rules, s.Rule)
+	}
+	slices.Sort(rules)
+	return fmt.Sprintf("%d spans of the form of credentials are masked in answers, exports and what providers get: %s",
+		len(spans), strings.Join(slices.Compact(rules), ", "))
 }
 
 // mention is the summary of an event for one of the paths that it names.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -28,6 +29,9 @@ type Backend struct {
 	History    History
 	Keeper     Keeper
 	Sessions   Sessions
+	// Masking remembers which contents hold no credentials; nil has each looked through
+	// whenever it is shown.
+	Masking *secret.Memory
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

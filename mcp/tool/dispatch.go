@@ -138,7 +138,7 @@ func newCall(b *Backend, observe Observer) *call {
 		observe = func(Notice) error { return nil }
 	}
 	unbounded := Shape{Verbosity: VerbosityFull, MaxTokens: -1, Format: FormatMarkdown}
-	return &call{Backend: b, env: newEnvelope(), observe: observe, shape: unbounded, now: now, started: now()}
+	return &call{Backend: masked(b), env: newEnvelope(), observe: observe, shape: unbounded, now: now, started: now()}
 }
 
 // arguments are the parameters of a call as its client gave them.

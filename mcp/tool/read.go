@@ -124,6 +124,7 @@ func (r *reader) page() {
 	for _, item := range r.items {
 		shown = append(shown, item.hit)
 	}
+	r.warnMasked(shown)
 	r.mark(shown)
 	for i, hit := range shown {
 		shown[i] = project(hit, r.shape.Verbosity)

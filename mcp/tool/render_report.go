@@ -62,6 +62,9 @@ func writeKeeping(b *strings.Builder, r Report) {
 	case r.Recording != nil:
 		fmt.Fprintf(b, "recorded %s and %s, %s, in %s\n", plural(r.Recording.Events, "event"),
 			plural(r.Recording.Contents, "content"), size(r.Recording.Bytes), oneLine(r.Recording.File))
+		if r.Recording.Masked > 0 {
+			fmt.Fprintf(b, "%s of the form of credentials masked\n", plural(r.Recording.Masked, "span"))
+		}
 	case r.Collected != nil:
 		c := r.Collected
 		fmt.Fprintf(b, "%s, %s, %s, %s, %s: %s\n", plural(c.Snapshots, "snapshot"), plural(c.Contents, "content"),

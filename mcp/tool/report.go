@@ -139,7 +139,9 @@ type Recording struct {
 	File     string `json:"file"`
 	Events   int    `json:"events"`
 	Contents int    `json:"contents"`
-	Bytes    int64  `json:"bytes"`
+	// Masked counts the credentials that were covered.
+	Masked int   `json:"masked,omitempty"`
+	Bytes  int64 `json:"bytes"`
 }
 
 // DeadLetter is a message that no worker could take.

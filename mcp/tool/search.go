@@ -273,6 +273,7 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 		}
 		hits, looked = append(hits, hit), append(looked, i+1)
 	}
+	c.warnMasked(hits)
 	c.ranked = ranks(a.query.Mode)
 	c.mark(hits)
 	for i, hit := range hits {

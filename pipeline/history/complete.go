@@ -109,15 +109,22 @@ func parkedOf(events []event.Event) []event.Event {
 }
 
 // Record writes the complete history that store and log hold, with every content it names.
+// Credentials are covered: w.Masked counts them. Where there are none, the file says what
+// store and log do, byte for byte.
 func Record(ctx context.Context, r store.Reader, recipe store.Recipe, log []event.Event, w *Writer) error {
 	events, err := Complete(ctx, r, recipe, log, false)
 	if err != nil {
 		return err
 	}
+	m := masker{reader: r}
+	if events, err = m.masked(ctx, events); err != nil {
+		return fmt.Errorf("mask credentials: %w", err)
+	}
+	w.Masked += m.spans
 	for _, e := range events {
 		if e.Changed != nil {
 			for _, f := range e.Changed.Files {
-				if err := recordContent(ctx, r, w, f.Content); err != nil {
+				if err := m.record(ctx, w, f.Content); err != nil {
 					return err
 				}
 			}
@@ -129,11 +136,14 @@ func Record(ctx context.Context, r store.Reader, recipe store.Recipe, log []even
 	return nil
 }
 
-func recordContent(ctx context.Context, r store.Reader, w *Writer, h merkle.Hash) error {
+func (m *masker) record(ctx context.Context, w *Writer, h merkle.Hash) error {
 	if w.Has(h) {
 		return nil
 	}
-	data, err := r.Content(ctx, h)
+	if text, ok := m.texts[h]; ok {
+		return w.Content(text)
+	}
+	data, err := m.reader.Content(ctx, h)
 	if err != nil {
 		return fmt.Errorf("content %s: %w", h.Short(), err)
 	}

@@ -34,6 +34,8 @@ type Writer struct {
 	seen map[merkle.Hash]bool
 	// Events and Contents count what was written.
 	Events, Contents int
+	// Masked counts the credentials that Record covered.
+	Masked int
 }
 
 // NewWriter writes the head of a history to w.

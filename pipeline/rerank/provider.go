@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/pipeline/remote"
+	"github.com/freshet/freshet/store/secret"
 )
 
 // Kind says which services a provider speaks to.
@@ -130,6 +131,11 @@ func answerBytes(query string, documents []string) int64 {
 // them. Its error is the context's own when that ended, and wraps a *remote.Error when the
 // service is at fault.
 func (p *Provider) Rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
+	query, _ = secret.MaskFragment(query)
+	documents = slices.Clone(documents)
+	for i, text := range documents {
+		documents[i], _ = secret.MaskFragment(text)
+	}
 	if err := p.limits.check(query, documents); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Host(), err)
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -143,10 +144,12 @@ func vectorField(vectors map[merkle.Hash]store.Vector, h merkle.Hash, byKey bool
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// field quotes text so that it has neither tabs nor line ends, and is "-" when empty.
+// field quotes text so that it has neither tabs nor line ends, and is "-" when empty. What
+// has the form of a credential is covered: lines leave the process.
 func field(text string) string {
 	if text == "" {
 		return "-"
 	}
+	text, _ = secret.MaskText(text)
 	return merkle.QuotePath(text)
 }

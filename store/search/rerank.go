@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -129,6 +130,7 @@ func (r *run) documents(ctx context.Context, top []joined, ranked []candidate) (
 			if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt) {
 				return nil, fmt.Errorf("read %s: %w", entry.Path, err)
 			}
+			body, _ = secret.Mask(body) // whole: a credential that was cut is not known
 			contents[entry.Content] = body
 		}
 		end := min(int(chunk.End), len(body))

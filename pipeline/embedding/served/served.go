@@ -17,6 +17,7 @@ import (
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/pipeline/remote"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/secret"
 )
 
 // Wire speaks the language of one service.
@@ -75,7 +76,7 @@ func New(o Options) (*Provider, error) {
 		o.QueryTimeout = defaultQueryTimeout
 	}
 	return &Provider{opts: o, recipe: store.EmbeddingRecipe{
-		Provider: o.Name, Model: o.Model, Artifact: digest(append([]string{o.Artifact}, o.Shape...)),
+		Provider: o.Name, Model: o.Model, Artifact: digest(append([]string{o.Artifact, "mask " + secret.Version}, o.Shape...)),
 		Dimension: o.Dimension, Normalization: "l2",
 	}}, nil
 }
@@ -123,6 +124,7 @@ func (p *Provider) Embed(ctx context.Context, kind embedding.Kind, texts []strin
 	var places []int
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
+		text, _ = secret.MaskFragment(text) // whole: a credential that was cut is not known
 		if text = clip(text, p.opts.TextBytes); strings.TrimSpace(text) == "" {
 			out[i] = make([]float32, p.opts.Dimension)
 			continue
