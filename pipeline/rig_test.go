@@ -99,7 +99,7 @@ func newRig(t tester, o rigOptions) *rig {
 	}
 	r.pipeline = pipeline.New(pipeline.Parts{
 		Store: r.store, Bus: r.bus, Recipe: r.recipe, Provider: r.provider, Cutter: r.cutter,
-		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: o.threshold,
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: o.threshold, Tree: folder(r.root),
 		Reconcile: o.reconcile, OnSealed: r.sealed, Candidates: o.candidates,
 		Holder: o.holder, CompactEvery: o.compact,
 	})

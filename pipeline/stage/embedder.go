@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/freshet/freshet/pipeline/bus"
@@ -100,20 +101,23 @@ func (m *Embedder) jobs(ctx context.Context, e event.Event) (jobs []job, faults 
 	if err != nil {
 		return nil, nil, outage(err)
 	}
-	var open []store.SyntaxKey
-	for _, k := range keys {
-		if !done[k] {
-			open = append(open, k)
+	if !slices.ContainsFunc(keys, func(k store.SyntaxKey) bool { return !done[k] }) {
+		return nil, nil, nil
+	}
+	parked, err := m.parkedSet(ctx, e.Codebase)
+	if err != nil {
+		return nil, nil, err
+	}
+	open := map[store.SyntaxKey]event.File{}
+	for i, f := range files {
+		if !done[keys[i]] && !parked[parkedKey{f.Path, f.Content, m.key}] {
+			open[keys[i]] = f
 		}
 	}
 	if len(open) == 0 {
 		return nil, nil, nil
 	}
-	syntaxes, err := m.syntaxes(ctx, open)
-	if err != nil {
-		return nil, nil, err
-	}
-	parked, err := m.parkedSet(ctx, e.Codebase)
+	syntaxes, faults, err := m.syntaxes(ctx, e.Codebase, open)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,13 +147,44 @@ func (m *Embedder) jobs(ctx context.Context, e event.Event) (jobs []job, faults 
 }
 
 // syntaxes reads syntaxes. Those that are damaged are discarded: their files are pending at the
-// chunk stage again.
-func (m *Embedder) syntaxes(ctx context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error) {
-	syntaxes, err := m.Store.Syntax(ctx, keys)
+// chunk stage again. A store may need the content of a file for its syntax; where that is lost
+// it is read from the tree again, and the files of which it cannot be are returned as faults.
+func (m *Embedder) syntaxes(ctx context.Context, id store.CodebaseID, files map[store.SyntaxKey]event.File) (map[store.SyntaxKey]store.Syntax, []fault, error) {
+	syntaxes, err := m.Store.Syntax(ctx, slices.Collect(maps.Keys(files)))
 	if err := m.discard(ctx, err); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return syntaxes, nil
+	var missing []store.SyntaxKey
+	for k := range files {
+		if _, ok := syntaxes[k]; !ok {
+			missing = append(missing, k)
+		}
+	}
+	if len(missing) == 0 {
+		return syntaxes, nil, nil
+	}
+	bare, err := m.Store.HasSyntax(ctx, missing)
+	if err != nil {
+		return nil, nil, outage(err)
+	}
+	var faults []fault
+	var again []store.SyntaxKey
+	for k := range bare {
+		switch _, err := m.content(ctx, id, files[k]); {
+		case err == nil:
+			again = append(again, k)
+		case isOutage(ctx, err):
+			return nil, nil, err
+		default:
+			faults = append(faults, fault{files[k], m.key, err})
+		}
+	}
+	found, err := m.Store.Syntax(ctx, again)
+	if err := m.discard(ctx, err); err != nil {
+		return nil, nil, err
+	}
+	maps.Copy(syntaxes, found)
+	return syntaxes, faults, nil
 }
 
 func (m *Embedder) haveVectors(ctx context.Context, syntaxes map[store.SyntaxKey]store.Syntax) (map[merkle.Hash]bool, error) {
