@@ -19,7 +19,8 @@ func TestMain(m *testing.M) {
 	if url := os.Getenv(asWorker); url != "" {
 		os.Exit(workWithStub(url))
 	}
-	if os.Getenv(asFreshet) != "" {
+	// A parser child has no environment to tell by.
+	if os.Getenv(asFreshet) != "" || len(os.Args) > 1 && os.Args[1] == chunkChild {
 		main()
 		return
 	}

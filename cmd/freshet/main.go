@@ -19,6 +19,9 @@ import (
 	"github.com/freshet/freshet/pipeline/chunk"
 )
 
+// chunkChild is the verb of a parser child.
+const chunkChild = "chunk-child"
+
 func main() { os.Exit(run()) }
 
 func run() int {
@@ -35,7 +38,7 @@ func run() int {
 		return tool.ExitError
 	}
 	build := buildInfo()
-	children := []string{self, "chunk-child"}
+	children := []string{self, chunkChild}
 	shared, chosen := settings(), chosenServices(os.Getenv)
 	return cli.Program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,

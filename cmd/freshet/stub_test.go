@@ -170,7 +170,7 @@ func workWithStub(url string) int {
 	err = errors.Join(os.Unsetenv(asWorker), os.Setenv(asFreshet, "1"))
 	if err == nil {
 		err = worker.Run(ctx, worker.Options{
-			Cluster: settings(), ChunkCommand: []string{self, "chunk-child"}, Health: "127.0.0.1:0",
+			Cluster: settings(), ChunkCommand: []string{self, chunkChild}, Health: "127.0.0.1:0",
 			Provider: remote{builtin.New(), url, os.Getenv(workerModel)}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		}, func(health string) { fmt.Println("working at", health) })
 	}
