@@ -10,13 +10,14 @@ KILLROUNDS   ?= 200
 CHAOSBLOCKS  ?= 10
 CHAOSSEED    ?= $(shell echo $$RANDOM)
 SEEDS        ?= 2000
+MUTANTS      ?=
 BENCHREPO    ?= .
 TIMEOUT      ?= 25m
 CORPUS       ?= .corpus
 QUERIES      ?= testdata/eval
 REPOS        ?= ..
 
-.PHONY: help build install test check race lint fmt fuzz bench killloop chaos simulate histories freshness docs conformance topology corpus model eval clean
+.PHONY: help build install test check race lint fmt fuzz bench killloop chaos simulate mutants histories freshness docs conformance topology corpus model eval clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +66,9 @@ chaos: ## kill parts of a cluster for CHAOSBLOCKS blocks of edits, by CHAOSSEED
 
 simulate: ## SEEDS random histories of edits and faults through the pipeline, in virtual time
 	$(GO) test -timeout 60m -run '^TestSimulation$$' -v ./cmd/simulation -simulation.seeds $(SEEDS)
+
+mutants: ## plant the bugs of testdata/mutants (MUTANTS, all by default) and want each to be caught
+	.ci/mutants $(MUTANTS)
 
 histories: ## rewrite the digests of testdata/histories
 	$(GO) test -run '^TestHistories$$' ./pipeline -update

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMakefile: a file with the name of a target keeps none from being made, and CI runs
-// the tests, the simulation and the topology.
+// the tests, the simulation, planted bugs and the topology.
 func TestMakefile(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
@@ -35,7 +35,7 @@ func TestMakefile(t *testing.T) {
 		t.Errorf("targets %v\n.PHONY  %v", targets, declared)
 	}
 	ci := read(filepath.Join(".ci", "run"))
-	for _, line := range []string{"make test", "make simulate", "make topology"} {
+	for _, line := range []string{"make test", "make simulate", "make mutants MUTANTS=rotating", "make topology"} {
 		if !strings.Contains(ci, line+"\n") {
 			t.Errorf(".ci/run does not run %s", line)
 		}

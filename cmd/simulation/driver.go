@@ -18,6 +18,8 @@ func (w *world) do(ctx context.Context, o Operation) error {
 	switch o.Kind {
 	case Write:
 		return w.tree.write(o.Path, text(o.N))
+	case Flicker:
+		return w.flicker(ctx, o)
 	case Remove:
 		return w.tree.remove(o.Path)
 	case Rename:
@@ -94,6 +96,21 @@ func (w *world) disturb(ctx context.Context, o Operation) error {
 	return nil
 }
 
+// flicker changes a file on both sides of a check.
+func (w *world) flicker(ctx context.Context, o Operation) error {
+	if err := w.tree.write(o.Path, text(o.N)); err != nil {
+		return err
+	}
+	host, err := w.running(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readWait)
+	defer cancel()
+	_, _ = host.sync.Check(ctx) // what it says is of the past at once
+	return w.tree.write(o.Path, text((o.N+1)%versions))
+}
+
 // storeBack puts an older copy of the store in the place of the one that is, while no host
 // runs.
 func (w *world) storeBack(n int) error {
@@ -102,6 +119,7 @@ func (w *world) storeBack(n int) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.lost = true
 	w.copies = w.copies[:max(1, len(w.copies)-n)]
 	w.store = w.copies[len(w.copies)-1].Clone()
 	return nil

@@ -14,12 +14,12 @@ type Kind string
 // The operations: of a person at the tree, of a reader, and the faults.
 const (
 	Write      Kind = "write"      // Path gets content N
+	Flicker    Kind = "flicker"    // Path gets content N, is looked at, and gets the next one at once
 	Remove     Kind = "remove"     // Path
 	Rename     Kind = "rename"     // Path to To
 	Ignore     Kind = "ignore"     // hides *.py, or shows them again
 	Recipe     Kind = "recipe"     // restarts the host with chunker N
 	Search     Kind = "search"     // reads, and compares when the verdict is current
-	Verify     Kind = "verify"     // compares with a clean rebuild while Path is edited to N
 	Kill       Kind = "kill"       // ends the host at once
 	Crash      Kind = "crash"      // ends the host before (N even) or after (N odd) its N/2-th write from now
 	StoreBack  Kind = "store back" // kills, and puts back the N-th newest copy of the store
@@ -106,18 +106,18 @@ func (g generator) faults() []Kind {
 func (g generator) operation(faults []Kind) Operation {
 	o := Operation{Wait: g.wait(), Path: g.path()}
 	switch p := g.IntN(100); {
-	case p < 34:
+	case p < 30:
 		o.Kind, o.N = Write, g.IntN(versions)
+	case p < 34:
+		o.Kind, o.N = Flicker, g.IntN(versions)
 	case p < 40:
 		o.Kind = Remove
 	case p < 46:
 		o.Kind, o.To = Rename, g.path()
 	case p < 49:
 		return Operation{Wait: o.Wait, Kind: Ignore}
-	case p < 72:
-		return Operation{Wait: o.Wait, Kind: Search}
 	case p < 73:
-		o.Kind, o.N = Verify, g.IntN(versions)
+		return Operation{Wait: o.Wait, Kind: Search}
 	default:
 		o.Kind = faults[g.IntN(len(faults))]
 		g.parameters(&o)

@@ -26,8 +26,9 @@ import (
 const readWait = 2 * time.Second
 
 // SettleBound is within what virtual time a history that is not disturbed any more must
-// become current, and LostBound is that of a history in which deliveries were lost: nothing
-// says so, and only the periodic reconciliation finds what they would have done.
+// become current, and LostBound is that of a history in which deliveries were lost, or
+// kept out by the ids of events of a lost life of the store: nothing says so, and only the
+// periodic reconciliation finds what they would have done.
 const (
 	SettleBound = 20 * time.Second
 	LostBound   = 75 * time.Second

@@ -76,7 +76,7 @@ func (w *world) newProcess(ctx context.Context, s *memstore.Store, crashIn int, 
 	p.pipeline = pipeline.New(pipeline.Parts{
 		Store: p.store, Bus: log, Recipe: p.recipe, Provider: provider{w}, Cutter: lineCutter{w},
 		Quarantine: chunk.Quarantine, Fallback: cut, TextThreshold: -1, OnSealed: p.sealed,
-		Concurrency: 2, Workers: 2, Log: w.slog,
+		Concurrency: 2, Workers: 2, Log: w.slog, Tree: w.tree,
 	})
 	p.engine = search.New(p.store, provider{w}, search.Options{})
 	p.sync = merklesync.New(p.store, codebaseID, merklesync.Options{

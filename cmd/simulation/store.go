@@ -79,6 +79,17 @@ func (s *processStore) PutContents(ctx context.Context, contents []store.Content
 	})
 }
 
+// Discard drops damaged rows.
+func (s *processStore) Discard(ctx context.Context, d store.Damage) error {
+	return s.commit(ctx, false, func() error {
+		err := s.Store.Discard(ctx, d)
+		if err == nil {
+			s.process.world.discarded(d.Contents)
+		}
+		return err
+	})
+}
+
 // Open opens a snapshot.
 func (s *processStore) Open(ctx context.Context, o store.Opening) (opened store.Snapshot, err error) {
 	err = s.commit(ctx, true, func() error {

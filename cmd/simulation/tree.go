@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // tree is a working tree of real files, whose times are those of the virtual clock.
@@ -139,6 +143,18 @@ func (t *tree) fault(op, path string) error {
 		return syscall.EACCES
 	}
 	return nil
+}
+
+// Reread returns what a file holds now; it makes the tree a stage.Tree.
+func (t *tree) Reread(_ context.Context, _ store.CodebaseID, path string, h merkle.Hash) ([]byte, error) {
+	if err := t.fault("open", path); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(t.full(path))
+	if err == nil && hashOf(string(data)) != h {
+		err = errors.New("the file has changed")
+	}
+	return data, err
 }
 
 // granularity is that of the simulated file system: two changes within it may have one

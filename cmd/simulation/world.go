@@ -40,7 +40,7 @@ type world struct {
 	slow      map[string]time.Duration // by consumer, "" for all
 	calm      bool
 	losing    int
-	lost      bool // a delivery was lost since the history was last settled
+	lost      bool // deliveries were lost, or the ids of events are used again
 	repeating int
 	delivered map[string][]bus.Delivery
 	awayUntil time.Time
@@ -152,6 +152,15 @@ func (w *world) mend(contents []store.Content) {
 	defer w.mu.Unlock()
 	for _, c := range contents {
 		delete(w.damaged, c.Hash)
+	}
+}
+
+// discarded has damaged rows be gone.
+func (w *world) discarded(contents []merkle.Hash) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range contents {
+		delete(w.damaged, h) // the store has dropped it itself
 	}
 }
 
