@@ -92,7 +92,7 @@ func grantTables(ctx context.Context, tx *sql.Tx, name string) error {
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema + " TO " + name,
 		"GRANT EXECUTE ON FUNCTION nearest_open(text, text, integer), nearest_index(bigint), nearest_drop(bigint) TO " + name,
 		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA " + schema + " TO " + name,
-		"REVOKE INSERT, UPDATE, DELETE ON schema_versions, schema_checksums FROM " + name,
+		"REVOKE INSERT, UPDATE, DELETE ON schema_versions, schema_checksums, schema_logins FROM " + name,
 	} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
 			return err
