@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
@@ -193,6 +194,41 @@ func TestRowsLostBeforeTheSealAreMadeAgain(t *testing.T) {
 				r.wantClean()
 			}
 		})
+	}
+}
+
+// Rows that are lost twice within a second are made again twice: the events of the second
+// making are others than those of the first, which the log would drop.
+func TestRowsLostTwiceInASecondAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	lite := sqlite(t, t.TempDir())
+	t.Cleanup(func() { closeOf(t, lite) })
+	s := &lossy{Store: lite}
+	r := newRig(t, rigOptions{store: s, reconcile: time.Hour})
+	smallTree(r)
+	r.catchUp()
+	r.write("edited.go", goFile("edited", "Unlucky"))
+	times := 0
+	var lose func()
+	lose = func() {
+		r.must(s.DropSyntax(r.t.Context(), []store.SyntaxKey{r.rowsOf("edited.go").key}))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if times++; times < store.MaxTries-1 {
+			s.lose = lose
+		}
+	}
+	s.mu.Lock()
+	s.lose = lose
+	s.mu.Unlock()
+	r.catchUp()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if times != store.MaxTries-1 {
+		t.Errorf("rows were lost %d times, want %d", times, store.MaxTries-1)
+	}
+	if n := r.filesWithTerm("unlucky"); n != 1 {
+		t.Errorf("the file is found in %d files", n)
 	}
 }
 

@@ -187,3 +187,30 @@ func TestIDTellsEventsApart(t *testing.T) {
 func openingUnder(base Event) []Event {
 	return Opening(base, Opened{Parent: 1}, sampleFiles(), nil)
 }
+
+// Events that are made again are others than those of any making before, however shortly
+// before: the log drops an event whose ID it remembers.
+func TestWorkMadeAgainHasIDsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	began := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	for _, path := range []string{"a.go", "b.go"} {
+		files := []File{{Path: path, Content: merkle.Hash{1}, Size: 1}}
+		for _, after := range []time.Duration{0, 1, time.Microsecond, time.Millisecond, time.Second, 1 << 18 * time.Second} {
+			base := Event{Codebase: "ca", Snapshot: 1, Fingerprint: "f", At: began.Add(after)}
+			for _, e := range Again(base, files) {
+				if seen[e.ID()] {
+					t.Errorf("%s after %v has an ID that was taken: %s", path, after, e.ID())
+				}
+				seen[e.ID()] = true
+				data, err := Encode(e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if back, err := Decode(data); err != nil || back.Part < PartAgain || back.Part >= PartSealed {
+					t.Errorf("decoded as part %d: %v", back.Part, err)
+				}
+			}
+		}
+	}
+}
