@@ -30,7 +30,7 @@ func (s *Server) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 		IsError: envelope.Error != nil,
 	}
 	if s.opts.Structured {
-		result.StructuredContent = envelope
+		result.StructuredContent = json.RawMessage(tool.JSON(envelope))
 	}
 	s.report(req, envelope, text, s.opts.Now().Sub(started))
 	return result, nil

@@ -115,6 +115,17 @@ func (s *Server) bounded(o HTTPOptions, next http.Handler) http.Handler {
 				refuse(w, "message", err.Error(), http.StatusBadRequest)
 				return
 			}
+			if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+				refuse(w, "message", errBatch.Error(), http.StatusBadRequest)
+				return
+			}
+		}
+		exact := newExactNumbers()
+		if protected := exact.in(body); !bytes.Equal(protected, body) {
+			restored := &exactWriter{ResponseWriter: w, exact: exact}
+			defer restored.end()
+			w, body = restored, protected
+			r.ContentLength = int64(len(body))
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		next.ServeHTTP(w, carrying(r))

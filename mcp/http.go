@@ -23,12 +23,13 @@ type HTTPOptions struct {
 	Token string
 	// Names are the host names, besides those of loopback, by which clients reach Address.
 	Names []string
-	// MaxBody bounds a request; 0 means 1 MiB. Connections bounds how many are open at
-	// once; 0 means 256.
+	// MaxBody bounds a request; 0 means 1 MiB. Connections bounds how many are open without
+	// a request that passed the guards, idle ones too: beyond it the one that waited longest
+	// is closed, of the peer that has the most; 0 means 256.
 	MaxBody     int64
 	Connections int
 	// Patience is how long a client may take to send a request, or to take a piece of an
-	// answer; 0 means 10 s. Drain is how long calls under way may take to end once ctx
+	// answer; 0 means 5 s. Drain is how long calls under way may take to end once ctx
 	// has ended; 0 means 3 s.
 	Patience, Drain time.Duration
 }
@@ -41,7 +42,7 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 		o.Connections = 256
 	}
 	if o.Patience == 0 {
-		o.Patience = 10 * time.Second
+		o.Patience = 5 * time.Second
 	}
 	if o.Drain == 0 {
 		o.Drain = 3 * time.Second
@@ -69,12 +70,13 @@ func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url, l
 	server := &http.Server{
 		Handler:           s.handler(ctx, o, logins),
 		ReadHeaderTimeout: o.Patience,
-		IdleTimeout:       time.Minute,
+		IdleTimeout:       30 * time.Second,
+		ConnContext:       withGuest,
 		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(newCrowd(listener, o.Connections)) }()
+	go func() { failed <- server.Serve(newPlaces(listener, o.Connections)) }()
 	if ready != nil {
 		link, at := "", "http://"+listener.Addr().String()
 		if o.Token != "" {
@@ -151,7 +153,7 @@ func (s *Server) handler(ended context.Context, o HTTPOptions, logins *logins) h
 	started := s.opts.Now()
 	refused := func() { s.metrics.refuse("token") }
 	open, closed := http.NewServeMux(), http.NewServeMux()
-	closed.Handle("/mcp", s.bounded(o, protocol))
+	closed.Handle("/mcp", s.bounded(o, admitted(protocol)))
 	open.HandleFunc("GET /metrics", logins.only(MetricsHandler(s.collectors(started)...).ServeHTTP, refused))
 	open.HandleFunc("GET /{$}", logins.only(func(w http.ResponseWriter, r *http.Request) { s.page(w, r, o.Token != "", started) }, refused))
 	open.HandleFunc("GET /login", logins.enter)

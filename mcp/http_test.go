@@ -205,6 +205,7 @@ func TestBodies(t *testing.T) {
 		{"too large", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1000) + `"}}`, 413},
 		{"no JSON", "hello", 400},
 		{"two values", pingBody + pingBody, 400},
+		{"a batch", "[" + pingBody + "]", 400},
 		{"a member twice", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`, 400},
 		{"deep", `{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, 400},
 	}
@@ -451,5 +452,93 @@ func TestLoginsEnd(t *testing.T) {
 	now = now.Add(loginLasts)
 	if l.known(last) {
 		t.Error("a login lasts for ever")
+	}
+}
+
+// TestSlowConnections opens a thousand connections that send nothing more, from the address
+// of the honest client: its call is answered although no deadline ends them.
+func TestSlowConnections(t *testing.T) {
+	t.Parallel()
+	for _, token := range []string{"", "correct horse battery"} {
+		s := newSite(t, Options{}, HTTPOptions{Token: token, Patience: time.Hour, Connections: 32})
+		address := strings.TrimPrefix(s.url, "http://")
+		beginnings := []string{
+			"", "POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nX-Slow: ",
+			"POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		}
+		for i := range 1000 {
+			var dialer net.Dialer
+			conn, err := dialer.DialContext(t.Context(), "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			_, _ = io.WriteString(conn, beginnings[i%len(beginnings)]) // it may be closed already
+		}
+		headers := map[string]string{"Authorization": "Bearer " + token}
+		if status, body, err := s.post(t.Context(), searchBody("Retry"), headers); err != nil || status != http.StatusOK {
+			t.Errorf("an honest call beside them: status %d, %v: %s", status, err, body)
+		}
+	}
+}
+
+// TestPlacesByPeer: a peer with many connections loses its own, not those of another.
+func TestPlacesByPeer(t *testing.T) {
+	t.Parallel()
+	p := newPlaces(nil, 4)
+	var closed []string
+	enter := func(peer, name string) *guest {
+		g := &guest{Conn: closing{func() { closed = append(closed, name) }}, places: p, peer: peer}
+		p.wait(g)
+		return g
+	}
+	enter("modest", "m1")
+	for _, name := range []string{"g1", "g2", "g3", "g4", "g5"} {
+		enter("greedy", name)
+	}
+	served := enter("modest", "m2")
+	p.forget(served)
+	enter("third", "t1")
+	if got, want := strings.Join(closed, " "), "g1 g2 g3"; got != want {
+		t.Errorf("closed %s, want %s", got, want)
+	}
+}
+
+// closing is a connection that tells of its end.
+type closing struct{ told func() }
+
+func (closing) Read([]byte) (int, error)         { return 0, io.EOF }
+func (closing) Write(data []byte) (int, error)   { return len(data), nil }
+func (c closing) Close() error                   { c.told(); return nil }
+func (closing) LocalAddr() net.Addr              { return nil }
+func (closing) RemoteAddr() net.Addr             { return nil }
+func (closing) SetDeadline(time.Time) error      { return nil }
+func (closing) SetReadDeadline(time.Time) error  { return nil }
+func (closing) SetWriteDeadline(time.Time) error { return nil }
+
+// TestExactIDs: a request is answered under the id that it has, to the digit, over both
+// transports, and what the server does not declare is not found.
+func TestExactIDs(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Options{}, HTTPOptions{})
+	for _, id := range []string{
+		"1", "1.5", "-0", "1.0", "1e2", "9007199254740993", "-9007199254740993", "18446744073709551616", `"1.5"`, `"number-x:1"`,
+	} {
+		body := strings.Replace(pingBody, `"id":1`, `"id":`+id, 1)
+		if status, answer, err := s.post(t.Context(), body, nil); err != nil || status != http.StatusOK || !strings.Contains(answer, `"id":`+id+`,`) {
+			t.Errorf("over HTTP, the id %s is answered with status %d, %v: %s", id, status, err, answer)
+		}
+		var out safeBuffer
+		server := newServer(t, failing{io.EOF}, Options{})
+		_ = server.ServeStdio(t.Context(), strings.NewReader(body+"\n"), &out)
+		if answer := string(out.bytes()); !strings.Contains(answer, `"id":`+id+`,`) {
+			t.Errorf("on stdio, the id %s is answered with %s", id, answer)
+		}
+	}
+	for _, method := range []string{"resources/list", "resources/read", "resources/templates/list", "resources/subscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel"} {
+		body := strings.Replace(pingBody, `"ping"`, `"`+method+`","params":{}`, 1)
+		if _, answer, err := s.post(t.Context(), body, nil); err != nil || !strings.Contains(answer, "-32601") {
+			t.Errorf("%s is answered with %v, %s", method, err, answer)
+		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 type lines struct {
 	frames <-chan frame
 	grace  time.Duration
+	exact  exactNumbers
 
 	writing sync.Mutex // held while a line is written
 	out     io.Writer
@@ -47,7 +48,7 @@ var errLineTooLong = errors.New("the line is too long")
 func newLines(in io.Reader, out io.Writer, limit int, grace time.Duration) *lines {
 	frames := make(chan frame)
 	c := &lines{
-		frames: frames, grace: grace, out: out,
+		frames: frames, grace: grace, out: out, exact: newExactNumbers(),
 		pending: map[jsonrpc.ID]bool{}, idle: make(chan struct{}), closed: make(chan struct{}),
 	}
 	go func() {
@@ -127,10 +128,10 @@ func (c *lines) accept(data []byte) jsonrpc.Message {
 		return nil
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		c.refuse(jsonrpc.CodeInvalidRequest, "batches are not served")
+		c.refuse(jsonrpc.CodeInvalidRequest, errBatch.Error())
 		return nil
 	}
-	msg, err := jsonrpc.DecodeMessage(data)
+	msg, err := jsonrpc.DecodeMessage(c.exact.in(data))
 	if err != nil {
 		c.refuse(jsonrpc.CodeInvalidRequest, err.Error())
 		return nil
@@ -225,7 +226,7 @@ func (c *lines) writeMessage(msg jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	return c.writeLine(data)
+	return c.writeLine(c.exact.out(data))
 }
 
 func (c *lines) writeLine(data []byte) error {

@@ -93,6 +93,7 @@ func New(caller Caller, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.sdk.AddReceivingMiddleware(offered)
 	for _, t := range listed {
 		s.sdk.AddTool(t, s.handle)
 	}

@@ -13,6 +13,8 @@ import (
 // maxDepth bounds how deep a message nests. Those of the protocol nest a handful deep.
 const maxDepth = 64
 
+var errBatch = errors.New("batches are not served")
+
 // checkMessage reports what makes a message ambiguous or hostile: bytes that are no JSON or
 // no UTF-8, more than one value, a member that is given twice, a NUL in a name, and nesting
 // without end. Readers that differ on such messages can be played against each other.
@@ -52,7 +54,7 @@ func checkValue(decoder *json.Decoder, depth int) error {
 			}
 			key, _ := name.(string)
 			if seen[key] || strings.ContainsRune(key, 0) {
-				return fmt.Errorf("the message has the member %q twice or with a NUL", key)
+				return fmt.Errorf("the message has the member %.100q twice or with a NUL", key)
 			}
 			seen[key] = true
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,7 +76,7 @@ func (r *run) print(e *tool.Envelope) {
 		if e.NextSteps == nil {
 			e.NextSteps = []tool.NextStep{}
 		}
-		err = json.NewEncoder(r.Stdout).Encode(e)
+		_, err = io.WriteString(r.Stdout, tool.JSON(e)+"\n")
 	} else {
 		_, err = io.WriteString(r.Stdout, tool.Markdown(brief(e)))
 		_, _ = io.WriteString(r.Stderr, tool.ErrorText(e))

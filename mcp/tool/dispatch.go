@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -90,6 +92,9 @@ func decoded[P any](handle func(*call, context.Context, P) error) handler {
 	return func(ctx context.Context, c *call, raw json.RawMessage) error {
 		var params P
 		if len(raw) > 0 {
+			if err := checkArguments(raw, reflect.TypeFor[P]()); err != nil {
+				return err
+			}
 			decoder := json.NewDecoder(bytes.NewReader(raw))
 			decoder.DisallowUnknownFields()
 			if err := decoder.Decode(&params); err != nil {
@@ -171,9 +176,46 @@ func (c *call) finish(ctx context.Context, name string, err error) *Envelope {
 		c.env.Error = known
 		c.env.Status = StatusError
 		c.env.NextSteps = append(c.env.NextSteps, known.NextSteps...)
+		c.fitError()
 		c.env.ApproxTokens = inTokens(len(Render(c.env, string(c.shape.Format))))
 	}
 	return c.env
+}
+
+// maxMessage bounds the text of an error, which may quote what it speaks of.
+const maxMessage = 1000
+
+// fitError keeps an error within the budget: its details go first, then all next steps but
+// one, then the end of its text. The code always stays.
+func (c *call) fitError() {
+	e := c.env.Error
+	shorten := func(most int) {
+		if len(e.Message) > most {
+			e.Message = strings.ToValidUTF8(e.Message[:most], "") + "…"
+		}
+	}
+	shorten(maxMessage)
+	if c.shape.MaxTokens <= 0 {
+		return
+	}
+	over := func() bool { return inTokens(len(Render(c.env, string(c.shape.Format)))) > c.shape.MaxTokens }
+	for _, name := range sortedKeys(e.Details) {
+		if over() && name != "field" && name != "trace_id" {
+			delete(e.Details, name)
+		}
+	}
+	for len(c.env.NextSteps) > 1 && over() {
+		c.env.NextSteps = c.env.NextSteps[:len(c.env.NextSteps)-1]
+	}
+	if steps := c.env.NextSteps; len(steps) == 1 && len(compact(steps[0].Arguments)) > maxMessage && over() {
+		c.env.NextSteps = steps[:0] // it repeats what was too long
+	}
+	for len(c.env.Warnings) > 0 && over() {
+		c.env.Warnings = c.env.Warnings[:len(c.env.Warnings)-1]
+	}
+	if over() {
+		shorten(clipped)
+	}
 }
 
 // Succeeded is an envelope for an answer that needs no backend.

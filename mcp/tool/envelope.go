@@ -62,6 +62,8 @@ type Envelope struct {
 	Error     *Error           `json:"error,omitempty"`
 	SessionID string           `json:"session_id,omitempty"`
 	LatencyMs int64            `json:"latency_ms"`
+	// Notice says what the texts of results are; it is set where an answer is written as JSON.
+	Notice string `json:"notice,omitempty"`
 
 	Report
 }

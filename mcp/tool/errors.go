@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -146,6 +148,14 @@ func AsError(err error) *Error {
 			}
 			return e
 		}
+	}
+	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return Errorf(CodeInvalidArgument, "the name of a file or directory is too long: %w", err)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
+		return Errorf(CodePathNotFound, "%w", err)
+	case errors.Is(err, fs.ErrPermission):
+		return Errorf(CodePermissionDenied, "%w", err)
 	}
 	return Errorf(CodeInternal, "%w", err)
 }

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -10,13 +9,7 @@ import (
 // The text is the same in whatever process it is rendered.
 func Render(e *Envelope, format string) string {
 	if Format(format) == FormatJSON {
-		var b strings.Builder
-		encoder := json.NewEncoder(&b)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(e); err != nil {
-			panic(err) // an envelope came or went as JSON
-		}
-		return strings.TrimSuffix(b.String(), "\n")
+		return JSON(e)
 	}
 	return agentMarkdown(e)
 }
