@@ -61,7 +61,11 @@ func (s *Synchronizer) scan(ctx context.Context, whole bool) (_ scan.Summary, er
 			return scan.Summary{}, fmt.Errorf("store stats: %w", err)
 		}
 	}
+	st.kept = nil
 	for _, kept := range result.Kept {
+		if e, ok := result.Index.Lookup(kept.Path); ok && (e.LeftOut == "" || kept.Reason == store.LeftOutUnstable) {
+			st.kept = append(st.kept, kept.Path)
+		}
 		s.opts.Log.Info("kept as last known", "path", merkle.QuotePath(kept.Path), "reason", kept.Reason, "error", kept.Err)
 	}
 	st.index, st.observed, st.stale = result.Index, observed, nil

@@ -21,6 +21,8 @@ type state struct {
 	// that of the newest snapshot known to be sealed full.
 	observed, opened, full *merkle.Tree
 	pending                pending
+	// kept are the paths that the last scan could not read and has in the tree as they were.
+	kept []string
 }
 
 // pending remembers what two trees differ in, since many checks ask for the same two.

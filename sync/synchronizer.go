@@ -86,7 +86,11 @@ type Observation struct {
 	// that this synchronizer has seen, at most MaxNamed of ChangeCount.
 	Changes     []string
 	ChangeCount int
-	Summary     scan.Summary
+	// Kept are files of the tree that could not be read, or never stood still, and count as
+	// they were last read: their bytes now are unknown. At most MaxNamed of KeptCount.
+	Kept      []string
+	KeptCount int
+	Summary   scan.Summary
 }
 
 // MaxNamed is the most paths that an observation names.
@@ -297,5 +301,6 @@ func (s *Synchronizer) observe(started time.Time, summary scan.Summary) Observat
 	o.Gathered = o.Snapshot == 0 || s.state.latest.Root != o.Root
 	changes, count := s.state.pending.between(s.state.full, s.state.observed)
 	o.Changes, o.ChangeCount = slices.Clone(changes), count
+	o.Kept, o.KeptCount = slices.Clone(s.state.kept[:min(len(s.state.kept), MaxNamed)]), len(s.state.kept)
 	return o
 }

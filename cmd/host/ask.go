@@ -44,7 +44,8 @@ type told struct {
 // observation is a merklesync.Observation on its way.
 type observation struct {
 	merklesync.Observation
-	Changes []string `json:"changes"` // quoted
+	Changes []string `json:"changes"`    // quoted
+	Kept    []string `json:"kept_paths"` // quoted
 }
 
 // answerer answers what others ask of a codebase that this process synchronizes.
@@ -104,9 +105,12 @@ func (a answerer) observe(ctx context.Context, look func(context.Context) (merkl
 		return rootError(a.id, err)
 	}
 	o := observation{Observation: seen}
-	o.Observation.Changes = nil // may hold bytes that JSON does not
+	o.Observation.Changes, o.Observation.Kept = nil, nil // may hold bytes that JSON does not
 	for _, path := range seen.Changes {
 		o.Changes = append(o.Changes, merkle.QuotePath(path))
+	}
+	for _, path := range seen.Kept {
+		o.Kept = append(o.Kept, merkle.QuotePath(path))
 	}
 	t.Observation = &o
 	return nil
@@ -149,6 +153,14 @@ func (t *tenant) ask(ctx context.Context, what ask) (merklesync.Observation, err
 			return merklesync.Observation{}, err
 		}
 		seen.Changes = append(seen.Changes, path)
+	}
+	seen.Kept = nil
+	for _, quoted := range answer.Observation.Kept {
+		path, err := merkle.UnquotePath(quoted)
+		if err != nil {
+			return merklesync.Observation{}, err
+		}
+		seen.Kept = append(seen.Kept, path)
 	}
 	return seen, nil
 }

@@ -63,6 +63,9 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 			verdict.Reason = "an older snapshot is served since a rollback; `freshet sync` serves the tree again"
 		}
 	}
+	if seen.KeptCount > 0 {
+		verdict = withKept(verdict, seen)
+	}
 	if o.MinToken != nil && (o.MinToken.Epoch != c.reads.Epoch() || o.MinToken.Codebase != id) {
 		verdict.State, verdict.Reason = search.Unknown, "the token was given by another index"
 	}
@@ -72,6 +75,19 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 		err = runner(c).note(ctx, id, nil) // whatever failed before is made good
 	}
 	return reading, err
+}
+
+// withKept makes a verdict behind for files that could not be read and are served as they
+// were read last.
+func withKept(v search.Verdict, seen merklesync.Observation) search.Verdict {
+	reason := fmt.Sprintf("%d paths cannot be read, or change while they are read, and are served as they were last read; make them readable, `freshet why PATH` tells more of one", seen.KeptCount)
+	if v.State == search.Behind {
+		reason = v.Reason + "; " + reason
+	}
+	v.State, v.Reason = search.Behind, reason
+	v.Pending = append(v.Pending[:len(v.Pending):len(v.Pending)], seen.Kept...)
+	v.Pending, v.PendingCount = v.Pending[:min(len(v.Pending), merklesync.MaxNamed)], v.PendingCount+seen.KeptCount
+	return v
 }
 
 // catchUp waits until the served snapshot has the tree that the check saw, and is no older
