@@ -80,11 +80,11 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 // withKept makes a verdict behind for files that could not be read and are served as they
 // were read last.
 func withKept(v search.Verdict, seen merklesync.Observation) search.Verdict {
-	reason := fmt.Sprintf("%d paths cannot be read, or change while they are read, and are served as they were last read; make them readable, `freshet why PATH` tells more of one", seen.KeptCount)
+	reason := fmt.Sprintf("%d paths cannot be read, or change while they are read, and are served as they were last read", seen.KeptCount)
 	if v.State == search.Behind {
 		reason = v.Reason + "; " + reason
 	}
-	v.State, v.Reason = search.Behind, reason
+	v.State, v.Reason, v.Kept = search.Behind, reason, seen.Kept
 	v.Pending = append(v.Pending[:len(v.Pending):len(v.Pending)], seen.Kept...)
 	v.Pending, v.PendingCount = v.Pending[:min(len(v.Pending), merklesync.MaxNamed)], v.PendingCount+seen.KeptCount
 	return v

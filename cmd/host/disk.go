@@ -37,8 +37,9 @@ func (d disk) Compare(ctx context.Context, c store.Codebase, path string, conten
 		return tool.DiskGone, nil
 	case errors.Is(err, scan.ErrRootReplaced), errors.Is(err, scan.ErrRootUnreadable):
 		return tool.DiskChanged, nil // the verdict says what stands in the way
-	case err != nil:
-		return tool.DiskChanged, fmt.Errorf("compare %s: %w", merkle.QuotePath(path), err)
+	case err != nil: // of one file: the verdict names what cannot be read
+		d.opts.Log.Info("file not compared", "path", merkle.QuotePath(path), "error", err)
+		return tool.DiskChanged, ctx.Err()
 	case now.IsZero() || now != content:
 		return tool.DiskChanged, nil
 	}

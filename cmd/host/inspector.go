@@ -166,7 +166,7 @@ func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (t
 	}
 	explanation, err := scan.New(codebase.Root, scan.Options{Log: i.opts.Log}).Explain(path)
 	explained := explain(explanation, err)
-	if err != nil && !errors.Is(err, scan.ErrMissing) && !errors.Is(err, scan.ErrInGit) {
+	if err != nil && !errors.Is(err, scan.ErrMissing) && !errors.Is(err, scan.ErrInGit) && !errors.Is(err, fs.ErrPermission) {
 		return report, explainError(path, err)
 	}
 	step := func(name string, ok bool, detail string) {

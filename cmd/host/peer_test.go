@@ -37,6 +37,12 @@ func beForeign(how, path string) int {
 		_, _ = os.Stdout.WriteString("listening\n")
 		_, _ = l.Accept()
 		_, _ = os.Stdin.Read(make([]byte, 1)) // until the test is done
+	case "lock_out":
+		story, err := lockedOut(path)
+		if err != nil {
+			story = err.Error()
+		}
+		_, _ = os.Stdout.WriteString(story)
 	}
 	return 0
 }

@@ -175,7 +175,9 @@ func (c *call) finish(ctx context.Context, name string, err error) *Envelope {
 		c.advise(known)
 		c.env.Error = known
 		c.env.Status = StatusError
-		c.env.NextSteps = append(c.env.NextSteps, known.NextSteps...)
+		for _, step := range known.NextSteps {
+			c.step(step)
+		}
 		c.fitError()
 		c.env.ApproxTokens = inTokens(len(Render(c.env, string(c.shape.Format))))
 	}

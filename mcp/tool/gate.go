@@ -69,6 +69,9 @@ func (c *call) check(ctx context.Context, b store.Codebase, o CheckOptions) (Rea
 	}
 	c.env.State = stateOf(b, reading.Running, len(reading.Verdict.Requires) > 0)
 	c.pass(reading.Verdict.Warnings)
+	if kept := reading.Verdict.Kept; len(kept) > 0 {
+		c.step(keptStep(b, kept[0]))
+	}
 	return reading, nil
 }
 
@@ -233,6 +236,9 @@ func (c *call) stale(b store.Codebase, r Reading) *Error {
 	}
 	if r.Verdict.State == search.Unknown {
 		return e.Next(commandStep("freshet status "+string(b.ID), "shows why the tree cannot be looked at"))
+	}
+	if kept := r.Verdict.Kept; len(kept) > 0 { // no sync reads what cannot be read
+		return e.Next(keptStep(b, kept[0]))
 	}
 	return e.Next(manageStep("sync", string(b.ID), "catches up and waits for it"))
 }

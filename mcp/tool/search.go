@@ -64,7 +64,7 @@ func (c *call) search(ctx context.Context, p SearchParams) error {
 	if err := c.label(b, answer, options); err != nil {
 		return err
 	}
-	c.waitLonger()
+	c.waitLonger(answer.reading.Verdict)
 	if err := c.remember(ctx); err != nil {
 		return err
 	}
@@ -232,9 +232,9 @@ func (c *call) label(b store.Codebase, a answer, o CheckOptions) error {
 }
 
 // waitLonger tells an agent whose answer is behind how to get one that is not.
-func (c *call) waitLonger() {
+func (c *call) waitLonger(v search.Verdict) {
 	const longer = 30_000
-	if c.tool != "" && c.env.Freshness.State == search.Behind {
+	if c.tool != "" && c.env.Freshness.State == search.Behind && (len(v.Kept) == 0 || v.PendingCount > len(v.Kept)) {
 		c.env.NextSteps = append(c.env.NextSteps, c.again(map[string]any{"max_wait_ms": longer}, "waits longer for what is pending"))
 	}
 }

@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -109,6 +111,22 @@ func parkedFiles(failures []store.Failure) []ParkedFile {
 	return files
 }
 
+// whyKept has a story say what the verdict says of the path: that it, or a directory above
+// it, could not be read, so that the index has it as it was read last.
+func (c *call) whyKept(b store.Codebase, r Reading, report *WhyReport) {
+	for _, kept := range r.Verdict.Kept {
+		if report.Path != kept && !strings.HasPrefix(report.Path, kept+"/") {
+			continue
+		}
+		report.Searchable = false
+		report.Steps = append(report.Steps, WhyStep{Step: "kept", Detail: merkle.QuotePath(kept) +
+			" cannot be read, or changes while it is read; the index has it as it was last read"})
+		c.env.NextSteps = []NextStep{commandStep("ls -ld "+ShellWord(filepath.Join(b.Root, kept)),
+			"shows whose it is; give this user the right to read it")}
+		return
+	}
+}
+
 // why tells the story of one path.
 func (c *call) why(ctx context.Context, p WhyParams) error {
 	if p.Path == "" {
@@ -143,6 +161,7 @@ func (c *call) why(ctx context.Context, p WhyParams) error {
 	if err != nil {
 		return err
 	}
+	c.whyKept(b, reading, &report)
 	report.Path = merkle.QuotePath(report.Path)
 	if report.Steps == nil {
 		report.Steps = []WhyStep{}

@@ -36,6 +36,11 @@ func listStep(why string) NextStep {
 	return NextStep{ToolList, map[string]any{"view": ListAll}, why}
 }
 
+// keptStep asks about a path that cannot be read and is served as it was read last.
+func keptStep(b store.Codebase, path string) NextStep {
+	return NextStep{ToolList, map[string]any{"codebase": string(b.ID), "view": ListWhy, "path": merkle.QuotePath(path)}, "tells why the path cannot be read"}
+}
+
 func whyStep(b store.Codebase, path string) NextStep {
 	return NextStep{ToolList, map[string]any{"codebase": string(b.ID), "view": ListWhy, "path": merkle.QuotePath(path)}, "tells by which rule the path is left out"}
 }

@@ -94,3 +94,34 @@ func TestAVanishedRootIsUnknown(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be read is behind in every answer, and the step asks why; no answer to that
+// question asks it again, and none proposes to wait or to sync, which read no more.
+func TestKeptPathsAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	for _, freshness := range []tool.Mode{tool.ModeVerified, tool.ModeStrict} {
+		w := indexed(t)
+		w.Kept = []string{"lib", "other.go"}
+		e, _ := use(t, w, tool.ToolSearch, arguments{"query": "greet", "codebase": root, "freshness": string(freshness)})
+		if e.Freshness.State != search.Behind || len(e.NextSteps) != 1 || e.NextSteps[0].Arguments["path"] != "lib" {
+			t.Fatalf("%s: %s, steps %+v", freshness, e.Freshness.State, e.NextSteps)
+		}
+		step := e.NextSteps[0]
+		answer, _ := use(t, w, step.Tool, arguments(step.Arguments))
+		if answer.Error != nil && answer.Error.Code != tool.CodePathNotFound {
+			t.Errorf("the step answers %v", answer.Error)
+		}
+	}
+	w := indexed(t)
+	w.Kept = []string{"greet.go"}
+	e := call(t, w, "why", tool.WhyParams{Scope: scope(), Path: "greet.go"})
+	if e.Why == nil || e.Why.Searchable || e.Freshness.State != search.Behind {
+		t.Fatalf("why says %+v, %s", e.Why, e.Freshness.State)
+	}
+	if last := e.Why.Steps[len(e.Why.Steps)-1]; last.Step != "kept" || last.OK {
+		t.Errorf("the last step is %+v", last)
+	}
+	if len(e.NextSteps) != 1 || e.NextSteps[0].Tool != tool.ToolCommandLine {
+		t.Errorf("steps %+v", e.NextSteps)
+	}
+}

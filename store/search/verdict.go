@@ -38,6 +38,9 @@ type Verdict struct {
 	// Pending names the paths that the answer lacks, at most 20 of PendingCount.
 	Pending      []string
 	PendingCount int
+	// Kept names paths that cannot be read, or never stand still: they are served as they were
+	// read last, and count as pending. At most 20.
+	Kept []string
 	// Parked counts files of the snapshot that could not be processed.
 	Parked int
 	// Ignored counts the paths that the ignore rules keep out of the tree, as the check met

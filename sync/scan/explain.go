@@ -209,7 +209,10 @@ func (x *explainer) directory(path string) (stop bool, err error) {
 			return true, nil
 		}
 	}
-	fd, err := openPiece(x.dir, name)
+	fd, err := -1, x.scanner.interfere("enter", path)
+	if err == nil {
+		fd, err = openPiece(x.dir, name)
+	}
 	if err != nil {
 		return true, missing(err)
 	}
@@ -278,7 +281,7 @@ func (x *explainer) entry(path string) error {
 
 // content decides about the bytes of a regular file.
 func (x *explainer) content(path string) {
-	data, err := x.read(baseOf(path))
+	data, err := x.read(path)
 	switch {
 	case errors.Is(err, errTooLarge):
 		x.leaveOut(store.LeftOutTooLarge, fmt.Sprintf("over the limit of %d bytes", x.scanner.opts.MaxFileBytes))
@@ -299,9 +302,12 @@ func (x *explainer) content(path string) {
 }
 
 // read returns the bytes of a regular file in the directory that the explainer stands in.
-func (x *explainer) read(name string) ([]byte, error) {
+func (x *explainer) read(path string) ([]byte, error) {
+	if err := x.scanner.interfere("open", path); err != nil {
+		return nil, err
+	}
 	limit := x.scanner.opts.MaxFileBytes
-	data, err := readBounded(x.dir, name, limit+1)
+	data, err := readBounded(x.dir, baseOf(path), limit+1)
 	if err == nil && int64(len(data)) > limit {
 		return nil, errTooLarge
 	}

@@ -154,6 +154,10 @@ func (w *World) verdict(c *codebase, o tool.CheckOptions) search.Verdict {
 		w.seal(c, false)
 		verdict.State = search.CaughtUp
 	}
+	if len(w.Kept) > 0 {
+		verdict.State, verdict.Kept = search.Behind, w.Kept
+		verdict.Pending, verdict.PendingCount = append(verdict.Pending, w.Kept...), verdict.PendingCount+len(w.Kept)
+	}
 	return verdict
 }
 

@@ -26,6 +26,8 @@ type Knobs struct {
 	NoCatchUp bool
 	// Unprovable is why a check proves nothing, "" when it does.
 	Unprovable string
+	// Kept are paths that cannot be read and are served as they were read last.
+	Kept []string
 	// Unread is how many files mode regex cannot read.
 	Unread int
 	// Requires are the recipe fields that differ, and CannotEmbed says that the old model
