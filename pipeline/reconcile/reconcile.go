@@ -36,6 +36,8 @@ type Pump interface {
 // Sealer seals a snapshot of which nothing is left to do; apply.Sealer is one.
 type Sealer interface {
 	Advance(ctx context.Context, id store.CodebaseID) error
+	// Forget drops what events said of work on its way: the store is asked again.
+	Forget()
 }
 
 // Reconciler compares what is wanted with what is done.
@@ -453,6 +455,9 @@ func (r *Reconciler) requeue(ctx context.Context, c store.Codebase) error {
 		}
 		return nil
 	}
+	// The log may have lost the events of what is done by now: they will not come, and the
+	// sealer would wait for them.
+	r.sealer.Forget()
 	r.slog.Info("requeue", "codebase", c.ID, "snapshot", c.Latest, "files", len(pending))
 	files := make([]event.File, len(pending))
 	for i, p := range pending {
