@@ -119,7 +119,6 @@ func (w *world) storeBack(n int) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lost = true
 	w.copies = w.copies[:max(1, len(w.copies)-n)]
 	w.store = w.copies[len(w.copies)-1].Clone()
 	return nil

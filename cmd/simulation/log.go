@@ -19,10 +19,24 @@ type processLog struct {
 	process *process
 }
 
-// Publish appends messages, unless the process has crashed.
+// Publish appends messages, unless the process has crashed. Those that take the places of
+// messages which the log lost may never be handed out, and hide the loss.
 func (l *processLog) Publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
 	if l.process.dead() {
 		return 0, errCrashed
+	}
+	known, err := l.process.world.store.LogPosition(ctx)
+	if err != nil {
+		return 0, err
+	}
+	state, err := l.Bus.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if known.Incarnation == state.Incarnation && state.Last < known.Sequence {
+		l.process.world.mu.Lock()
+		l.process.world.lost = true
+		l.process.world.mu.Unlock()
 	}
 	return l.Bus.Publish(ctx, messages, guard)
 }

@@ -26,11 +26,12 @@ import (
 const readWait = 2 * time.Second
 
 // SettleBound is within what virtual time a history that is not disturbed any more must
-// become current, and LostBound is that of a history in which deliveries were lost, or
-// kept out by the ids of events of a lost life of the store: nothing says so, and only the
-// periodic reconciliation finds what they would have done.
+// become current, counted from the end of what was in hand: a store that was put back is no
+// reason to wait for the periodic reconciliation. LostBound is that of a history in which
+// deliveries were lost, or the log went on after it had lost messages: nothing says so, and only the periodic reconciliation finds what
+// they would have done.
 const (
-	SettleBound = 20 * time.Second
+	SettleBound = 5 * time.Second
 	LostBound   = 75 * time.Second
 )
 
@@ -293,7 +294,7 @@ func (g *gatherer) Content(_ string, h merkle.Hash, data []byte) error {
 // settle leaves a history undisturbed and wants it to become current, with a log that is
 // well, and to stay so.
 func (w *world) settle(ctx context.Context) error {
-	w.rest()
+	underWay := w.rest()
 	began := time.Now()
 	for {
 		host, err := w.running(ctx)
@@ -316,7 +317,7 @@ func (w *world) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if time.Since(began) > w.bound() {
+		if time.Since(began) > w.bound()+underWay {
 			return fmt.Errorf("undisturbed for %v, and %s", time.Since(began), trouble)
 		}
 		time.Sleep(100 * time.Millisecond)

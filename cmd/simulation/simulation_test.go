@@ -22,7 +22,7 @@ var (
 	seeds   = flag.Int("simulation.seeds", 0, "how many seeds TestSimulation runs; 0 means 200, with the race detector 60")
 	first   = flag.Uint64("simulation.first", 1, "the first seed of TestSimulation")
 	all     = flag.Bool("simulation.all", false, "go on after a seed that fails, and do not minimize")
-	without = flag.String("simulation.without", "unreadable,log reset,log back,log cut", "kinds of operation that are left out, with commas between them")
+	without = flag.String("simulation.without", "unreadable", "kinds of operation that are left out, with commas between them")
 	debug   = flag.Bool("simulation.debug", false, "log what the pipeline does")
 )
 
@@ -115,6 +115,55 @@ func keep(t *testing.T, seed uint64, history []byte) string {
 		return err.Error()
 	}
 	return "what the store holds: freshet replay " + name
+}
+
+// TestStoreBackUnderAnotherRecipe: an older copy of a store is put in its place after the
+// recipe has changed, so that the log holds events of a recipe that no host here follows and
+// the store has forgotten the snapshot of the new one. Work is made again without them.
+func TestStoreBackUnderAnotherRecipe(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		var operations []simulation.Operation
+		add := func(kind simulation.Kind, path string, n int) {
+			wait := time.Duration(0)
+			if seed%3 > 0 {
+				wait = time.Duration(seed%7) * 100 * time.Millisecond
+			}
+			operations = append(operations, simulation.Operation{Wait: wait, Kind: kind, Path: path, N: n})
+		}
+		add(simulation.Search, "", 0)
+		add(simulation.Write, "b.go", 13)
+		add(simulation.Search, "", 0)
+		add(simulation.Write, "g.py", 19)
+		add(simulation.Search, "", 0)
+		add(simulation.Recipe, "", 1)
+		if seed%2 == 1 {
+			add(simulation.Search, "", 0)
+		}
+		add(simulation.StoreBack, "", 1+int(seed%16))
+		if outcome := simulation.Run(t, 2400+seed, operations, nil); outcome.Violation != nil {
+			t.Errorf("seed %d, %d copies back: %v", 2400+seed, 1+seed%16, outcome.Violation)
+		}
+	}
+}
+
+// TestLogCutBetweenStages: the newest messages of the log are lost while one of two files of
+// an event is done. The log begins anew with the work that is left, and the sealer does not
+// wait for the event that the other file was named by.
+func TestLogCutBetweenStages(t *testing.T) {
+	t.Parallel()
+	outcome := simulation.Run(t, 169, []simulation.Operation{
+		{Kind: simulation.Write, Path: "dir/c.py", N: 12},
+		{Kind: simulation.Ignore},
+		{Kind: simulation.Search},
+		{Kind: simulation.Write, Path: "other/f.txt", N: 13},
+		{Kind: simulation.Ignore},
+		{Kind: simulation.Search},
+		{Kind: simulation.LogCut, N: 5},
+	}, nil)
+	if outcome.Violation != nil {
+		t.Error(outcome.Violation)
+	}
 }
 
 // TestMinimize finds the two operations of forty that fail together.

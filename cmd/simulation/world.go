@@ -40,7 +40,7 @@ type world struct {
 	slow      map[string]time.Duration // by consumer, "" for all
 	calm      bool
 	losing    int
-	lost      bool // deliveries were lost, or the ids of events are used again
+	lost      bool // deliveries were lost, or messages took the places of lost ones
 	repeating int
 	delivered map[string][]bus.Delivery
 	awayUntil time.Time
@@ -86,6 +86,9 @@ func (w *world) hash(words ...string) uint64 {
 	return x ^ x>>33
 }
 
+// longestPace is the longest that pace takes, but for what an operation adds.
+const longestPace = 10 * time.Second
+
 // pace takes as long as the seed says that something takes. No two things end at the same
 // moment, so that virtual time puts them into one order.
 func (w *world) pace(ctx context.Context, what string) error {
@@ -99,7 +102,7 @@ func (w *world) pace(ctx context.Context, what string) error {
 	case calm:
 		longest = 2 * time.Millisecond
 	case p < 1:
-		longest += 10 * time.Second
+		longest += longestPace
 	case p < 6:
 		longest += time.Second
 	case p < 30:
@@ -164,8 +167,9 @@ func (w *world) discarded(contents []merkle.Hash) {
 	}
 }
 
-// rest ends every fault but for what is damaged.
-func (w *world) rest() {
+// rest ends every fault but for what is damaged, and returns for how long a delivery that
+// is in hand may still take.
+func (w *world) rest() time.Duration {
 	w.tree.unlock()
 	if w.host != nil {
 		w.host.suspend(0)
@@ -174,9 +178,17 @@ func (w *world) rest() {
 	w.arming = false
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	underWay := longestPace
+	for _, d := range w.slow {
+		underWay = max(underWay, longestPace+d)
+	}
+	if w.calm {
+		underWay = 0
+	}
 	w.calm, w.losing, w.repeating = true, 0, 0
 	clear(w.slow)
 	w.awayUntil, w.nextCall, w.everyCall = time.Time{}, time.Time{}, 0
+	return underWay
 }
 
 // running returns the host, started when none runs.
