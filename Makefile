@@ -17,7 +17,7 @@ CORPUS       ?= .corpus
 QUERIES      ?= testdata/eval
 REPOS        ?= ..
 
-.PHONY: help build install test check race lint fmt fuzz bench killloop chaos simulate mutants histories freshness docs conformance topology corpus model eval clean
+.PHONY: help build install test check race lint fmt fuzz bench killloop damage chaos simulate mutants histories freshness docs conformance topology corpus model eval clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: ## run the Go benchmarks, with PostgreSQL
 
 killloop: ## the kill loop with KILLROUNDS rounds
 	$(GO) test -timeout 60m -run '^TestKillLoop$$' -v ./cmd/freshet -kill.rounds $(KILLROUNDS)
+
+damage: ## every kind of damage of every part of a data directory, as a table; the tests take an eighth a day
+	$(GO) test -timeout 30m -run '^TestDamageWalk$$' -v ./cmd/host -damage.all
 
 chaos: ## kill parts of a cluster for CHAOSBLOCKS blocks of edits, by CHAOSSEED
 	.ci/postgres $(GO) test -timeout 60m -run '^TestChaos$$' -v ./cmd/freshet -chaos.blocks $(CHAOSBLOCKS) -chaos.seed $(CHAOSSEED)

@@ -199,6 +199,9 @@ func (s *Set) applied(ctx context.Context, db *sql.DB) (applied map[int64]string
 		if err := rows.Scan(&version, &checksum); err != nil {
 			return nil, fmt.Errorf("read checksums of migrations: %w", err)
 		}
+		if sum, err := hex.DecodeString(checksum); err != nil || len(sum) != sha256.Size {
+			return nil, fmt.Errorf("migration %d has %q for a checksum: %w", version, checksum, store.ErrCorrupt)
+		}
 		applied[version] = checksum
 	}
 	return applied, rows.Err()

@@ -60,7 +60,7 @@ func (c canonist) Verify(ctx context.Context, id store.CodebaseID, repair bool) 
 	}
 	v, err := c.compare(ctx, id, synchronizer)
 	if err == nil && !v.Equal && repair {
-		if err = c.repair(ctx, id); err != nil {
+		if err = c.repair(ctx, id, v.DigestIndex != v.DigestRebuilt); err != nil {
 			err = fmt.Errorf("repair: %w", err)
 		} else {
 			v.Repaired = true
@@ -175,10 +175,13 @@ func (c canonist) align(ctx context.Context, codebase store.Codebase, live looke
 		Next(command(fmt.Sprintf("freshet verify %s", codebase.ID), "compares when the tree is edited less often"))
 }
 
-// repair throws away what was derived from the files of a codebase and makes it again.
-func (c canonist) repair(ctx context.Context, id store.CodebaseID) error {
-	if err := c.store.Forget(ctx, id); err != nil {
-		return err
+// repair makes the segments of a codebase again. With rows, what was derived from its files
+// is thrown away first; without, all of it is right and a provider is asked for nothing.
+func (c canonist) repair(ctx context.Context, id store.CodebaseID, rows bool) error {
+	if rows {
+		if err := c.store.Forget(ctx, id); err != nil {
+			return err
+		}
 	}
 	c.unfollow(id)
 	synchronizer, err := c.follow(id)

@@ -269,6 +269,11 @@ func (h *Host) dispatch(ctx context.Context, verb string, params json.RawMessage
 	if h.retiring() {
 		return nil
 	}
+	if e := envelope.Error; e != nil && errors.Is(e, store.ErrNotFound) && !h.shared() {
+		if err := h.contradicts(ctx); err != nil {
+			envelope = tool.Failed(tool.AsError(err))
+		}
+	}
 	if envelope.Error == nil || !damaged(envelope.Error) || h.shared() || !repairs(verb, params) {
 		return envelope
 	}

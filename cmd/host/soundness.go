@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
@@ -33,6 +34,54 @@ func (h *Host) sound(ctx context.Context, id store.CodebaseID) error {
 		}
 	}
 	return nil
+}
+
+// contradicts looks for what one table of the store names and another does not have, which
+// reads like something that never was. The error wraps store.ErrCorrupt.
+func (h *Host) contradicts(ctx context.Context) error {
+	codebases, err := h.store.Codebases(ctx)
+	if err != nil {
+		return adviseDamage("", err)
+	}
+	for _, c := range codebases {
+		err := h.complete(ctx, c)
+		if damaged(err) {
+			return adviseDamage(c.ID, err)
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		again, lerr := h.store.Codebases(ctx) // it may have been cleared meanwhile
+		listed := slices.ContainsFunc(again, func(b store.Codebase) bool { return b.ID == c.ID && b.Current == c.Current })
+		if lerr == nil && listed {
+			return adviseDamage(c.ID, fmt.Errorf("%w, although the store lists it: %w", err, store.ErrCorrupt))
+		}
+	}
+	return nil
+}
+
+// complete looks up what the row of a codebase names and what its served snapshot names.
+func (h *Host) complete(ctx context.Context, c store.Codebase) error {
+	if _, err := h.store.Codebase(ctx, c.ID); err != nil || c.Current == 0 {
+		return err
+	}
+	served, err := h.store.Snapshot(ctx, c.ID, c.Current)
+	if err != nil {
+		return err
+	}
+	if _, err := h.store.Recipe(ctx, served.Fingerprint); err != nil {
+		return err
+	}
+	if _, err := h.store.View(ctx, c.ID, c.Current); err != nil {
+		return err
+	}
+	local, ok := h.store.(interface {
+		CheckContents(ctx context.Context, id store.CodebaseID, number uint64) error
+	})
+	if !ok {
+		return nil
+	}
+	return local.CheckContents(ctx, c.ID, c.Current)
 }
 
 // withSegment calls fn with an open segment.

@@ -190,6 +190,17 @@ func (s *Store) checkSnapshot(_ context.Context, c *session, b codebase, n snaps
 	return c.checkNamed(b, n)
 }
 
+// CheckContents looks for a file of a snapshot whose content is gone, without reading any.
+func (s *Store) CheckContents(ctx context.Context, id store.CodebaseID, number uint64) error {
+	return s.view(ctx, func(c *session) error {
+		b, n, err := c.snapshot(id, number)
+		if err != nil {
+			return err
+		}
+		return c.checkNamed(b, n)
+	})
+}
+
 // checkNamed looks for files of a snapshot without their content.
 func (c *session) checkNamed(b codebase, n snapshot) error {
 	return c.eachFile(b, `SELECT path, first, last, body FROM manifest

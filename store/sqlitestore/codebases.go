@@ -102,8 +102,15 @@ func (c *session) putCodebase(b codebase) error {
 func (s *Store) Codebase(ctx context.Context, id store.CodebaseID) (found store.Codebase, err error) {
 	err = s.view(ctx, func(c *session) error {
 		b, err := c.codebase(id)
+		if err != nil {
+			return err
+		}
+		var newest int64
+		if _, err := c.one("SELECT number FROM snapshots WHERE codebase = ? ORDER BY number DESC LIMIT 1", []any{b.key}, &newest); err != nil {
+			return fmt.Errorf("newest snapshot of codebase %s: %w", id, err)
+		}
 		found = b.Codebase
-		return err
+		return b.agrees(uint64(newest)) //nolint:gosec // we number snapshots from 1
 	})
 	return found, err
 }

@@ -29,6 +29,9 @@ func (s *Store) fault(err error) error {
 		}
 		return fmt.Errorf("%s: %w; %s", s.file(), err, repairAdvice)
 	}
+	if strings.Contains(err.Error(), "sql: Scan error") { // a column of ours holds what we never write
+		return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, repairAdvice)
+	}
 	var e *sqlite.Error
 	if errors.As(err, &e) {
 		switch e.Code() & 0xff {

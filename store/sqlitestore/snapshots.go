@@ -71,7 +71,20 @@ func (c *session) snapshots(b codebase) ([]snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots of codebase %s: %w", b.ID, err)
 	}
-	return all, nil
+	newest := uint64(0)
+	if len(all) > 0 {
+		newest = all[0].Number
+	}
+	return all, b.agrees(newest)
+}
+
+// agrees compares a codebase with its newest snapshot, which is never collected: where they
+// differ, one of the two tables is damaged or older than the other.
+func (b *codebase) agrees(newest uint64) error {
+	if newest == b.Latest {
+		return nil
+	}
+	return fmt.Errorf("codebase %s has snapshot %d as its latest, and %d is the newest: %w", b.ID, b.Latest, newest, store.ErrCorrupt)
 }
 
 func (c *session) putSnapshot(b codebase, n snapshot) error {
