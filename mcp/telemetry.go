@@ -63,12 +63,12 @@ func (s *Server) report(req *mcp.CallToolRequest, e *tool.Envelope, text string,
 	}
 	data, err := json.Marshal(line)
 	if err != nil {
-		s.opts.Log.Warn("write telemetry", "error", err)
+		s.opts.Log.Warn("telemetry line not written", "error", err)
 		return
 	}
 	s.telemetry.Lock()
 	defer s.telemetry.Unlock()
 	if _, err := s.opts.Telemetry.Write(append(data, '\n')); err != nil {
-		s.opts.Log.Debug("write telemetry", "error", err)
+		s.opts.Log.Debug("telemetry line not written", "error", err)
 	}
 }

@@ -71,7 +71,7 @@ func (c *candidates) run(ctx context.Context, every time.Duration) error {
 	due, err := c.current(ctx)
 	for {
 		if err = errors.Join(err, c.indexAll(ctx, due)); err != nil && ctx.Err() == nil {
-			c.log.Warn("index candidates", "error", err)
+			c.log.Warn("candidates not indexed", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -95,7 +95,7 @@ func (s *Synchronizer) open(ctx context.Context, rebuild bool) error {
 		return err
 	}
 	st.latest, st.opened = snapshot, st.observed
-	s.opts.Log.Info("opened", "codebase", s.id, "snapshot", snapshot.Number,
+	s.opts.Log.Info("snapshot opened", "codebase", s.id, "snapshot", snapshot.Number,
 		"changed", len(opening.Upserts), "removed", len(opening.Removes), "rebuild", rebuild)
 	if s.opts.Observer != nil {
 		s.opts.Observer.Opened(snapshot, len(work))

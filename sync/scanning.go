@@ -66,7 +66,7 @@ func (s *Synchronizer) scan(ctx context.Context, whole bool) (_ scan.Summary, er
 		if e, ok := result.Index.Lookup(kept.Path); ok && (e.LeftOut == "" || kept.Reason == store.LeftOutUnstable) {
 			st.kept = append(st.kept, kept.Path)
 		}
-		s.opts.Log.Info("kept as last known", "path", merkle.QuotePath(kept.Path), "reason", kept.Reason, "error", kept.Err)
+		s.opts.Log.Info("path kept as last known", "path", merkle.QuotePath(kept.Path), "reason", kept.Reason, "error", kept.Err)
 	}
 	st.index, st.observed, st.stale = result.Index, observed, nil
 	if s.opts.Observer != nil {

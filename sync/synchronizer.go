@@ -113,7 +113,7 @@ func New(s store.Store, id store.CodebaseID, opts Options) *Synchronizer {
 		publishing: publishing{flush: func(ctx context.Context) {
 			if err := opts.Outbox.Flush(ctx); err != nil && ctx.Err() == nil {
 				// The events are committed: whoever flushes next publishes them.
-				opts.Log.Warn("publish later", "codebase", id, "error", err)
+				opts.Log.Warn("publish failed, tried again later", "codebase", id, "error", err)
 			}
 		}},
 	}
@@ -239,7 +239,7 @@ func (s *Synchronizer) serve(ctx context.Context, why cause) {
 	}
 	if r == nil && why == forCallers {
 		if err := s.advance(ctx, false); err != nil && ctx.Err() == nil {
-			s.opts.Log.Error("open gathered changes", "codebase", s.id, "error", err)
+			s.opts.Log.Error("gathered changes not opened", "codebase", s.id, "error", err)
 		}
 		return
 	}

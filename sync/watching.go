@@ -186,7 +186,7 @@ func (w *watching) end(p pass, result *scan.Result) {
 	case !w.live:
 		w.live = true
 		w.show(WatchLive, "")
-		w.log.Info("watching", "directories", w.watcher.Watches())
+		w.log.Info("tree is watched", "directories", w.watcher.Watches())
 	case p.whole:
 		w.audit(p, result)
 	}
@@ -257,7 +257,7 @@ func (w *watching) start(ctx context.Context, root string) bool {
 		stop()
 		running.Wait()
 		if err := watcher.Close(); err != nil {
-			w.log.Warn("close watcher", "error", err)
+			w.log.Warn("watcher not closed", "error", err)
 		}
 	}
 	w.show(WatchStarting, "")
@@ -281,7 +281,7 @@ func (w *watching) fail(err error) {
 		state = WatchOff
 	}
 	w.show(state, err.Error())
-	w.log.Warn("not watching; every check is a stat proof", "error", err, "retry", pause)
+	w.log.Warn("tree is not watched; every check is a stat proof", "error", err, "retry", pause)
 }
 
 // renew gives up the watcher of a root that was replaced; the next scan starts another.

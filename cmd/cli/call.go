@@ -16,7 +16,10 @@ func (r *run) call(ctx context.Context, verb string, params any) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(r.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log, err := r.logger(slog.LevelWarn)
+	if err != nil {
+		return err
+	}
 	session, err := r.Connect(ctx, home, log)
 	if err != nil {
 		return unreachable(home, err)
@@ -35,7 +38,7 @@ func (r *run) call(ctx context.Context, verb string, params any) error {
 	})
 	err = errors.Join(err, status.end())
 	if closeErr := session.Close(); closeErr != nil {
-		log.Warn("close", "error", closeErr)
+		log.Warn("session not closed", "error", closeErr)
 	}
 	if err != nil {
 		return unreachable(home, err)

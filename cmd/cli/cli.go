@@ -36,9 +36,15 @@ type Program struct {
 	// Dir is the working directory, absolute, with symlinks resolved.
 	Dir string
 	// Home is the data directory unless --home names another.
-	Home    string
-	Build   tool.Build
-	Connect Connector
+	Home string
+	// LogSetting is LEVEL or LEVEL,FORMAT, what verbs log unless their flags say otherwise; ""
+	// leaves it to the verb.
+	LogSetting string
+	// Environment has the settings of the process, as os.Environ returns them: names that begin
+	// as those of freshet do and that nothing reads are reported.
+	Environment []string
+	Build       tool.Build
+	Connect     Connector
 	// ServeChild is the loop of a parsing child process.
 	ServeChild func(r io.Reader, w io.Writer) error
 	// Agents serves mcp and up.
@@ -89,6 +95,8 @@ type run struct {
 	Program
 	json bool
 	code int
+	// logAsked is what the flags say of the log.
+	logAsked logSetting
 }
 
 // usagef is an error in the arguments themselves.
@@ -158,12 +166,12 @@ func (r *run) root() *cobra.Command {
 	})
 	root.PersistentFlags().BoolVar(&r.json, "json", r.json, "print one JSON value on stdout and nothing else")
 	root.PersistentFlags().StringVar(&r.Home, "home", r.Home, "data directory")
-	root.AddCommand(r.searchVerb(), r.readVerb(), r.statusVerb(), r.whyVerb())
-	root.AddCommand(r.indexVerb(), r.syncVerb(), r.reindexVerb(), r.cancelVerb(), r.clearVerb())
-	root.AddCommand(r.snapshotsVerb(), r.diffVerb(), r.collectVerb())
-	root.AddCommand(r.verifyVerb(), r.exportVerb(), r.replayVerb(), r.recordVerb(), r.eventsVerb(), r.deadLettersVerb())
-	root.AddCommand(r.mcpVerb(), r.upVerb(), r.docsVerb(), r.installVerb(), r.doctorVerb(), r.evalVerb())
-	root.AddCommand(r.workerVerb(), r.natsVerb())
+	root.AddCommand(r.logFlags(r.searchVerb(), r.readVerb(), r.statusVerb(), r.whyVerb())...)
+	root.AddCommand(r.logFlags(r.indexVerb(), r.syncVerb(), r.reindexVerb(), r.cancelVerb(), r.clearVerb())...)
+	root.AddCommand(r.logFlags(r.snapshotsVerb(), r.diffVerb(), r.collectVerb())...)
+	root.AddCommand(r.logFlags(r.verifyVerb(), r.exportVerb(), r.replayVerb(), r.recordVerb(), r.eventsVerb(), r.deadLettersVerb())...)
+	root.AddCommand(r.logFlags(r.mcpVerb(), r.upVerb(), r.workerVerb(), r.natsVerb(), r.evalVerb())...)
+	root.AddCommand(r.docsVerb(), r.installVerb(), r.doctorVerb())
 	root.AddCommand(r.versionVerb(), r.chunkChildVerb())
 	return root
 }

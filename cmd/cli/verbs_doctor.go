@@ -23,7 +23,7 @@ func (r *run) doctorVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			findings := r.Doctor(cmd.Context(), home, r.Dir)
+			findings := append(r.Doctor(cmd.Context(), home, r.Dir), r.examineEnvironment()...)
 			r.print(tool.Succeeded(tool.Report{Findings: &findings}))
 			for _, f := range findings {
 				if f.Grade == tool.GradeBad && r.code == tool.ExitOK {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ type Evaluation struct {
 	// JSON asks for one JSON value on Out instead of tables.
 	JSON bool
 	Out  io.Writer
+	Log  *slog.Logger
 	// Progress is told of each repository as it begins, and of the end.
 	Progress func(name string, done, of int)
 }
@@ -39,6 +41,10 @@ func (r *run) evalVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if e.Queries == "" || e.Repos == "" {
 				return usagef("eval needs --queries and --repos")
+			}
+			var err error
+			if e.Log, err = r.logger(slog.LevelWarn); err != nil {
+				return err
 			}
 			e.JSON, e.Out = r.json, r.Stdout
 			e.Progress = func(name string, done, of int) {

@@ -58,9 +58,13 @@ func (r *run) service() (Service, error) {
 	if err != nil {
 		return Service{}, err
 	}
+	log, err := r.logger(slog.LevelWarn)
+	if err != nil {
+		return Service{}, err
+	}
 	return Service{
 		Home: home, Dir: r.Dir, In: r.Stdin, Out: r.Stdout, Telemetry: r.Stderr, Version: r.Build.Version,
-		Log: slog.New(slog.NewTextHandler(r.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log: log,
 	}, nil
 }
 

@@ -70,7 +70,9 @@ func (r *run) workerVerb() *cobra.Command {
 			if w.Token, err = r.chooseToken(tokenFile); err != nil {
 				return err
 			}
-			w.Log = slog.New(slog.NewTextHandler(r.Stderr, nil))
+			if w.Log, err = r.logger(slog.LevelInfo); err != nil {
+				return err
+			}
 			err = r.Workers.Work(cmd.Context(), w, func(health string) { r.begun("working", health) })
 			return r.outage(cmd.Context(), err)
 		},
@@ -118,7 +120,10 @@ func (r *run) natsVerb() *cobra.Command {
 				return usagef("nats needs --name and --dir")
 			}
 			n.Dir = r.absolute(n.Dir)
-			n.Log = slog.New(slog.NewTextHandler(r.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			var err error
+			if n.Log, err = r.logger(slog.LevelWarn); err != nil {
+				return err
+			}
 			return r.outage(cmd.Context(), r.Workers.Node(cmd.Context(), n, func(url string) { r.begun("serving NATS", url) }))
 		},
 	}

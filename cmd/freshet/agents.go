@@ -65,7 +65,7 @@ func warming(ctx context.Context, session *host.Session, log *slog.Logger) (wait
 	go func() {
 		defer close(done)
 		if err := session.Warm(ctx); err != nil && ctx.Err() == nil {
-			log.Warn("open data directory", "error", err)
+			log.Warn("data directory cannot be opened", "error", err)
 		}
 	}()
 	return func() {

@@ -25,7 +25,7 @@ func (v evaluator) run(ctx context.Context, e cli.Evaluation) (err error) {
 		return fmt.Errorf("make a folder for the indexes: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	shop, err := host.OpenWorkshop(dir, v.children, nil)
+	shop, err := host.OpenWorkshop(dir, v.children, e.Log)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func run() int {
 	return cli.Program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: cli.IsTerminal(os.Stderr),
-		Dir:      dir, Home: cli.DefaultHome(os.Getenv), Build: build,
+		Dir:      dir, Home: cli.DefaultHome(os.Getenv), Build: build, LogSetting: os.Getenv("FRESHET_LOG"), Environment: os.Environ(),
 		ServeChild: chunk.ServeChild,
 		Connect: func(ctx context.Context, home string, log *slog.Logger) (cli.Session, error) {
 			return host.Connect(ctx, host.Options{

@@ -293,7 +293,7 @@ func (h *Host) answer(ctx context.Context, verb string, params json.RawMessage, 
 	}
 	envelope := tool.Dispatch(ctx, &h.backend, verb, params, observe)
 	if e := envelope.Error; e != nil && e.Code == tool.CodeInternal {
-		h.opts.Log.Error("internal error", "verb", verb, "trace", e.Details["trace_id"], "error", e.Message)
+		h.opts.Log.Error("call failed by an internal error", "verb", verb, "trace", e.Details["trace_id"], "error", e.Message)
 	}
 	return envelope
 }

@@ -31,7 +31,7 @@ func (s *Session) Ready(ctx context.Context) error {
 	}
 	switch {
 	case err != nil:
-		s.opts.Log.Warn("not ready", "error", err)
+		s.opts.Log.Warn("host is not ready", "error", err)
 		return errors.New("no process serves the data directory")
 	case host == nil:
 		return errors.New("another process takes over the data directory")
@@ -48,7 +48,7 @@ func (s *Session) askReady(ctx context.Context) error {
 	case errors.Is(err, errHostGone):
 		return err
 	case err != nil:
-		s.opts.Log.Warn("not ready", "error", err)
+		s.opts.Log.Warn("host is not ready", "error", err)
 		return errors.New("the host of the data directory does not answer")
 	case envelope.Error != nil:
 		return errors.New(envelope.Error.Message)

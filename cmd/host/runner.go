@@ -76,7 +76,7 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 		return err
 	}
 	if _, err := r.pipeline.Sealer.Compact(ctx, id); err != nil {
-		r.opts.Log.Warn("compact", "codebase", id, "error", err)
+		r.opts.Log.Warn("compaction failed", "codebase", id, "error", err)
 	}
 	return r.tidyUp(ctx)
 }

@@ -100,7 +100,7 @@ func (s *server) ending() bool {
 func (s *server) handle(ctx context.Context, conn net.Conn) {
 	defer func() {
 		if err := conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			s.log.Debug("close call", "error", err)
+			s.log.Debug("connection not closed", "error", err)
 		}
 	}()
 	if _, err := peer(conn); err != nil {
@@ -112,12 +112,12 @@ func (s *server) handle(ctx context.Context, conn net.Conn) {
 	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Now().Add(farewell)) })()
 	send := func(r reply) {
 		if err := w.send(r); err != nil {
-			s.log.Debug("reply to a client that is gone", "error", err)
+			s.log.Debug("reply not sent, the client is gone", "error", err)
 		}
 	}
 	req, err := readRequest(conn)
 	if err != nil {
-		s.log.Debug("bad request", "error", err)
+		s.log.Debug("request cannot be read", "error", err)
 		return
 	}
 	if req.Protocol != protocol {
@@ -146,7 +146,7 @@ func (s *server) handle(ctx context.Context, conn net.Conn) {
 		send(reply{Envelope: envelope})
 	}
 	if err := conn.Close(); err != nil {
-		s.log.Debug("close call", "error", err)
+		s.log.Debug("connection not closed", "error", err)
 	}
 	<-gone
 }

@@ -56,7 +56,7 @@ func (h *Host) openShared(ctx context.Context) error {
 func (h *Host) hear(ctx context.Context) error {
 	state, err := h.bus.State(ctx)
 	for err != nil {
-		h.opts.Log.Warn("hear of seals", "error", err)
+		h.opts.Log.Warn("subscription to seals failed", "error", err)
 		timer := time.NewTimer(republishEvery)
 		select {
 		case <-ctx.Done():
@@ -121,7 +121,7 @@ func (h *Host) republish(ctx context.Context) error {
 		}
 		h.hub.nudge()
 		if err := h.pipeline.Outbox.Flush(ctx); err != nil && ctx.Err() == nil {
-			h.opts.Log.Warn("publish", "error", err)
+			h.opts.Log.Warn("publish failed", "error", err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (h *Host) followAll(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		h.opts.Log.Warn("follow codebases", "error", err)
+		h.opts.Log.Warn("codebases cannot be followed", "error", err)
 	}
 }
 

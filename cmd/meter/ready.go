@@ -26,14 +26,14 @@ func (s *Standing) Ready(ctx context.Context) error {
 	var both errgroup.Group
 	both.Go(func() error {
 		if err := s.log.Ping(ctx); err != nil {
-			s.logger.Warn("not ready", "error", err)
+			s.logger.Warn("event log does not answer", "error", err)
 			log = ErrLogAway
 		}
 		return nil
 	})
 	both.Go(func() error {
 		if _, err := s.index.LogPosition(ctx); err != nil {
-			s.logger.Warn("not ready", "error", err)
+			s.logger.Warn("store does not answer", "error", err)
 			index = ErrStoreAway
 		}
 		return nil

@@ -75,7 +75,7 @@ func (w *world) run(ctx context.Context, operations []Operation) error {
 		return err
 	}
 	for i, o := range operations {
-		w.slog.Info("operation", "number", i, "operation", o.String())
+		w.slog.Info("operation begins", "number", i, "operation", o.String())
 		if i%4 == 3 {
 			w.logs = append(w.logs, w.log.Image())
 		}

@@ -132,7 +132,7 @@ func (w *worker) work(ctx context.Context, ready func(url string)) error {
 		w.pipeline.Drain(patient)
 		return nil
 	})
-	w.opts.Log.Info("working", "holder", w.parts.Holder, "roles", w.opts.Roles, "recipe", w.recipe.Fingerprint().Short())
+	w.opts.Log.Info("worker started", "holder", w.parts.Holder, "roles", w.opts.Roles, "recipe", w.recipe.Fingerprint().Short())
 	ready(health.url())
 	return g.Wait()
 }

@@ -48,10 +48,10 @@ func (s *Sealer) adopt(ctx context.Context, id store.CodebaseID, entries []store
 		return a, nil, ctx.Err()
 	}
 	if err != nil {
-		s.opts.Log.Warn("take over what a clone has", "codebase", id, "of", twin.Snapshot.Codebase, "error", err)
+		s.opts.Log.Warn("index of a clone not taken over", "codebase", id, "of", twin.Snapshot.Codebase, "error", err)
 	}
 	if len(a.taken) > 0 {
-		s.opts.Log.Info("taken over", "codebase", id, "of", twin.Snapshot.Codebase, "files", len(a.taken))
+		s.opts.Log.Info("index of a clone taken over", "codebase", id, "of", twin.Snapshot.Codebase, "files", len(a.taken))
 	}
 	return a, slices.DeleteFunc(slices.Clone(entries), func(e store.FileEntry) bool { return a.taken[e.Path] }), nil
 }

@@ -335,7 +335,7 @@ func (s *Sealer) sealAt(ctx context.Context, snapshot store.Snapshot, level stor
 		return outage(fmt.Errorf("seal snapshot %d: %w", snapshot.Number, err))
 	}
 	snapshot.Level, snapshot.SealedAt = level, seal.At
-	s.opts.Log.Info("sealed", "codebase", snapshot.Codebase, "snapshot", snapshot.Number, "level", level.String(),
+	s.opts.Log.Info("snapshot sealed", "codebase", snapshot.Codebase, "snapshot", snapshot.Number, "level", level.String(),
 		"files", snapshot.Files, "changed", changed, "took", s.opts.Now().Sub(started))
 	s.opts.OnSealed(snapshot)
 	return outage(s.opts.Outbox.Flush(ctx))

@@ -284,7 +284,7 @@ func (r *Reconciler) Run(ctx context.Context, every time.Duration) error {
 	defer ticker.Stop()
 	for {
 		if err := r.Once(ctx); err != nil && ctx.Err() == nil {
-			r.slog.Warn("reconcile", "error", err)
+			r.slog.Warn("reconciliation failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -458,7 +458,7 @@ func (r *Reconciler) requeue(ctx context.Context, c store.Codebase) error {
 	// The log may have lost the events of what is done by now: they will not come, and the
 	// sealer would wait for them.
 	r.sealer.Forget()
-	r.slog.Info("requeue", "codebase", c.ID, "snapshot", c.Latest, "files", len(pending))
+	r.slog.Info("work requeued", "codebase", c.ID, "snapshot", c.Latest, "files", len(pending))
 	files := make([]event.File, len(pending))
 	for i, p := range pending {
 		files[i] = event.FileOf(p.FileEntry)

@@ -124,7 +124,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 			err = k.Tidy(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			k.opts.Log.Warn("upkeep", "error", err)
+			k.opts.Log.Warn("upkeep failed", "error", err)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func Keep(ctx context.Context, s Leaser, o Options, fn func(ctx context.Context)
 		case errors.Is(err, store.ErrHeld):
 			o.OnHeld(lease)
 		case ctx.Err() == nil:
-			o.Log.Warn("ask for lease", "lease", o.Name, "error", err)
+			o.Log.Warn("lease request failed", "lease", o.Name, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -100,7 +100,7 @@ func hold(ctx context.Context, s Leaser, o Options, lease store.Lease, asked tim
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.TTL)
 	defer cancel()
 	if rerr := s.Release(release, lease); rerr != nil {
-		o.Log.Warn("give lease back", "lease", o.Name, "error", rerr) // it ends by itself
+		o.Log.Warn("lease not given back", "lease", o.Name, "error", rerr) // it ends by itself
 	}
 	if ctx.Err() != nil {
 		return nil

@@ -42,7 +42,7 @@ type advisory struct {
 func (b *Bus) advised(msg *nats.Msg) {
 	var a advisory
 	if err := json.Unmarshal(msg.Data, &a); err != nil {
-		b.opts.Log.Debug("advisory", "subject", msg.Subject, "error", err)
+		b.opts.Log.Debug("advisory cannot be read", "subject", msg.Subject, "error", err)
 		return
 	}
 	kind := strings.Split(strings.TrimPrefix(msg.Subject, "$JS.EVENT.ADVISORY."), ".")[1]

@@ -76,7 +76,7 @@ func (b *Bus) answer(ctx context.Context, msg *nats.Msg, answer Answer) {
 		reply.Header.Set(headerFault, oneLine(err.Error()))
 	}
 	if err := b.conn.PublishMsg(reply); err != nil {
-		b.opts.Log.Debug("answer", "error", err)
+		b.opts.Log.Debug("answer not sent", "error", err)
 	}
 }
 

@@ -264,7 +264,7 @@ func (b *Bus) connectOptions() []nats.Option {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			b.opts.Log.Debug("event log connection", "error", err)
+			b.opts.Log.Debug("connection to the event log failed", "error", err)
 		}),
 	}
 }
@@ -313,7 +313,7 @@ func (b *Bus) release() {
 		// Acknowledgements are on their way still; one that is lost only means that its
 		// message is delivered again.
 		if err := b.conn.FlushTimeout(5 * time.Second); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-			b.opts.Log.Debug("flush event log", "error", err)
+			b.opts.Log.Debug("event log not flushed", "error", err)
 		}
 		b.conn.Close()
 	}
@@ -326,6 +326,6 @@ func (b *Bus) release() {
 	}
 	server.stop()
 	if err := sumConsumers(b.opts.Dir); err != nil {
-		b.opts.Log.Debug("sum consumers", "error", err) // they go unchecked once
+		b.opts.Log.Debug("state of consumers not kept", "error", err) // they go unchecked once
 	}
 }

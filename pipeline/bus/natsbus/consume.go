@@ -172,7 +172,7 @@ func (b *Bus) giveBack(messages jetstream.MessagesContext) {
 			return
 		}
 		if err := msg.Nak(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-			b.opts.Log.Debug("give back", "error", err)
+			b.opts.Log.Debug("message not given back", "error", err)
 		}
 	}
 }

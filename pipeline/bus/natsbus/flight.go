@@ -94,7 +94,7 @@ func (f *flight) held() bool {
 // with the incarnation.
 func (b *Bus) settle(ctx context.Context, f *flight, c bus.Consumer, d bus.Delivery, err error) {
 	if errors.Is(context.Cause(ctx), errReset) || !f.held() {
-		b.opts.Log.Debug("delivery lost", "consumer", c.Name, "sequence", d.Sequence)
+		b.opts.Log.Debug("delivery was lost", "consumer", c.Name, "sequence", d.Sequence)
 		return
 	}
 	fate, delay := bus.FateOf(err, d.Tries)
@@ -123,7 +123,7 @@ func (b *Bus) settle(ctx context.Context, f *flight, c bus.Consumer, d bus.Deliv
 		sent = f.msg.NakWithDelay(delay)
 	}
 	if sent != nil {
-		b.opts.Log.Debug("settle delivery", "consumer", c.Name, "event", d.ID, "error", sent)
+		b.opts.Log.Debug("delivery not settled", "consumer", c.Name, "event", d.ID, "error", sent)
 	}
 }
 

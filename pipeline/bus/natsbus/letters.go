@@ -58,7 +58,7 @@ func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus
 	if err != nil {
 		return fmt.Errorf("bury message %d: %w", d.Sequence, err)
 	}
-	b.opts.Log.Warn("dead letter", "consumer", c.Name, "event", d.ID, "sequence", d.Sequence, "error", cause)
+	b.opts.Log.Warn("message became a dead letter", "consumer", c.Name, "event", d.ID, "sequence", d.Sequence, "error", cause)
 	return nil
 }
 

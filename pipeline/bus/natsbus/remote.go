@@ -100,7 +100,7 @@ func (b *Bus) openRemote(ctx context.Context) error {
 		if !unready(err) || time.Now().After(deadline) {
 			return err
 		}
-		b.opts.Log.Debug("wait for the cluster", "error", err)
+		b.opts.Log.Debug("cluster is not ready yet", "error", err)
 		timer := time.NewTimer(electPause)
 		select {
 		case <-ctx.Done():

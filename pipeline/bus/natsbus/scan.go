@@ -85,7 +85,7 @@ func (b *Bus) dismiss(ctx context.Context, log *incarnation, consumer jetstream.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := log.stream.DeleteConsumer(ctx, consumer.CachedInfo().Name); err != nil {
-		b.opts.Log.Debug("dismiss consumer", "error", err)
+		b.opts.Log.Debug("consumer not deleted", "error", err)
 	}
 }
 

@@ -121,7 +121,7 @@ func (n *notes) complain(format string, v ...any) {
 	n.last = append(n.last, text)
 	n.last = n.last[max(0, len(n.last)-3):]
 	n.mu.Unlock()
-	n.log.Warn("event log server", "message", text)
+	n.log.Warn("event log server reported", "message", text)
 	n.onComplaint()
 }
 
@@ -150,7 +150,7 @@ func (n *notes) Fatalf(format string, v ...any) {
 func (n *notes) Errorf(format string, v ...any) { n.complain(format, v...) }
 func (n *notes) Warnf(format string, v ...any)  { n.complain(format, v...) }
 func (n *notes) Noticef(format string, v ...any) {
-	n.log.Debug("event log server", "message", fmt.Sprintf(format, v...))
+	n.log.Debug("event log server reported", "message", fmt.Sprintf(format, v...))
 }
 func (n *notes) Debugf(string, ...any) {}
 func (n *notes) Tracef(string, ...any) {}
