@@ -98,9 +98,10 @@ func serving(ctx context.Context, s store.Reader) (store.Snapshot, error) {
 	return s.Snapshot(ctx, codebaseID, codebase.Current)
 }
 
-// verdict reports whether a read says that it is current, whole and of this recipe.
+// verdict reports whether a read says that it is current, whole and of this recipe. What
+// could not be read counts as it was, so that nothing is current then.
 func verdict(seen merklesync.Observation, served store.Snapshot, recipe store.Recipe) bool {
-	return served.Root == seen.Root && served.Level == store.LevelFull && served.Fingerprint == recipe.Fingerprint()
+	return seen.KeptCount == 0 && served.Root == seen.Root && served.Level == store.LevelFull && served.Fingerprint == recipe.Fingerprint()
 }
 
 // compare compares a served snapshot with an index made from scratch.

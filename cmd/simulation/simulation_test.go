@@ -22,7 +22,7 @@ var (
 	seeds   = flag.Int("simulation.seeds", 0, "how many seeds TestSimulation runs; 0 means 200, with the race detector 60")
 	first   = flag.Uint64("simulation.first", 1, "the first seed of TestSimulation")
 	all     = flag.Bool("simulation.all", false, "go on after a seed that fails, and do not minimize")
-	without = flag.String("simulation.without", "unreadable", "kinds of operation that are left out, with commas between them")
+	without = flag.String("simulation.without", "", "kinds of operation that are left out, with commas between them")
 	debug   = flag.Bool("simulation.debug", false, "log what the pipeline does")
 )
 
