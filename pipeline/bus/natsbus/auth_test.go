@@ -31,6 +31,12 @@ func guardedServer(t *testing.T, change func(*server.Options)) *server.Server {
 		NoSigs: true, NoLog: true, JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 1 << 30, MaxPayload: 1 << 20,
 	}
 	change(options)
+	return startedServer(t, options)
+}
+
+// startedServer runs a server until the test ends.
+func startedServer(t *testing.T, options *server.Options) *server.Server {
+	t.Helper()
 	srv, err := server.NewServer(options)
 	must(t, err)
 	srv.Start()
