@@ -171,6 +171,7 @@ const (
 	LeftOutUnreadable LeftOut = "unreadable"
 	LeftOutNested     LeftOut = "nested_repository"
 	LeftOutUnstable   LeftOut = "unstable"
+	LeftOutData       LeftOut = "data_directory"
 )
 
 // Content is the bytes of a file under their digest. Data is uncompressed; a store

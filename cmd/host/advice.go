@@ -23,6 +23,8 @@ func adviseRoot(id store.CodebaseID, err error) error {
 		return fmt.Errorf("%w; the index is kept: put the directory back, or give the index up with `freshet clear %s`", err, id)
 	case errors.Is(err, scan.ErrRootUnreadable):
 		return fmt.Errorf("%w; the index is kept: give this user the right to read the directory", err)
+	case errors.Is(err, scan.ErrRootIsData):
+		return fmt.Errorf("%w; the index is kept: remove %s if no freshet uses the directory, or give the index up with `freshet clear %s`", err, scan.DataMarker, id)
 	}
 	return err
 }
@@ -33,7 +35,7 @@ func rootError(id store.CodebaseID, err error) error {
 	switch {
 	case errors.Is(err, scan.ErrRootVanished), errors.Is(err, scan.ErrRootEmptied):
 		return tool.Errorf(tool.CodePathNotFound, "%w", advised)
-	case errors.Is(err, scan.ErrRootUnreadable):
+	case errors.Is(err, scan.ErrRootUnreadable), errors.Is(err, scan.ErrRootIsData):
 		return tool.Errorf(tool.CodePermissionDenied, "%w", advised)
 	}
 	return advised

@@ -17,7 +17,6 @@ import (
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/sqlitestore"
 	merklesync "github.com/freshet/freshet/sync"
-	"github.com/freshet/freshet/sync/scan"
 )
 
 // kit is what benches share: the parsers, the provider and the recipe.
@@ -95,7 +94,7 @@ func (b *bench) synchronizer(ctx context.Context, c store.Codebase) (*merklesync
 		return nil, err
 	}
 	s := merklesync.New(b.store, c.ID, merklesync.Options{
-		Outbox: b.pipeline.Outbox, Recipe: b.recipe, Scan: scan.Options{Log: b.log}, Log: b.log,
+		Outbox: b.pipeline.Outbox, Recipe: b.recipe, Scan: scanOptions(b.home, b.log), Log: b.log,
 	})
 	b.work.Go(func() error { return s.Run(b.workCtx) })
 	return s, nil

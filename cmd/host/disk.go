@@ -74,7 +74,7 @@ func (d disk) Live(ctx context.Context, c store.Codebase, path string) (tool.Liv
 // stands at the root, it asks the store once whether that was taken for the codebase's.
 func (d disk) scanned(ctx context.Context, c store.Codebase, look func(*scan.Scanner) error) error {
 	for again := false; ; again = true {
-		err := look(scan.New(c.Root, scan.Options{Identity: c.Identity, Log: d.opts.Log}))
+		err := look(scan.New(c.Root, d.scanning(c)))
 		if again || !errors.Is(err, scan.ErrRootReplaced) {
 			return err
 		}

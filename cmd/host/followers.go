@@ -9,7 +9,6 @@ import (
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
 	merklesync "github.com/freshet/freshet/sync"
-	"github.com/freshet/freshet/sync/scan"
 )
 
 // looker finds out what the tree of a codebase is; see merklesync.Synchronizer.
@@ -81,7 +80,7 @@ func (h *Host) synchronizer(id store.CodebaseID) *merklesync.Synchronizer {
 	return merklesync.New(h.store, id, merklesync.Options{
 		Outbox: announcer{h}, Recipe: h.recipe, Observer: h.ops, Audit: audit, Watching: h.watching(),
 		OnReplaced: func() { h.noteReplaced(id) },
-		Scan:       scan.Options{Log: h.opts.Log}, Now: h.opts.Now, Log: h.opts.Log,
+		Scan:       scanOptions(h.opts.Home, h.opts.Log), Now: h.opts.Now, Log: h.opts.Log,
 	})
 }
 

@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
+	"github.com/freshet/freshet/sync/scan"
 )
 
 // The permission bits of a data directory that let others change what is in it.
@@ -75,4 +79,53 @@ func takeOver(home string) (bool, error) {
 func refusedHome(home, what, why, line string) error {
 	e := tool.Errorf(tool.CodePermissionDenied, "the data directory %s %s", merkle.QuotePath(home), what)
 	return e.Next(command(line+tool.ShellWord(home), why))
+}
+
+// markHome puts the marker into a data directory by which every scan knows it.
+func markHome(home string) error {
+	path := filepath.Join(home, scan.DataMarker)
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	const text = "This directory is the data of freshet. It holds copies of source code and keys, and is never indexed.\n"
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return fmt.Errorf("mark data directory: %w", err)
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("mark data directory: %w", err)
+	}
+	return nil
+}
+
+// identityOf returns the device and inode of the directory at a path, whatever links lead
+// there; ok is false when there is none.
+func identityOf(dir string) (id store.RootIdentity, ok bool) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return id, false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return id, false
+	}
+	return store.RootIdentity{Device: uint64(stat.Dev), Inode: stat.Ino}, true //nolint:unconvert // int32 on some
+}
+
+// scanOptions are those of every scan and read of a tree by a process with a data
+// directory, which is no part of a tree wherever it lies.
+func scanOptions(home string, log *slog.Logger) scan.Options {
+	options := scan.Options{Log: log}
+	if id, ok := identityOf(home); ok {
+		options.Data = []store.RootIdentity{id}
+	}
+	return options
+}
+
+// scanning returns the options for the directory that is registered of a codebase.
+func (h *Host) scanning(c store.Codebase) scan.Options {
+	options := scanOptions(h.opts.Home, h.opts.Log)
+	options.Identity = c.Identity
+	return options
 }

@@ -164,7 +164,7 @@ func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (t
 	if !i.here(codebase) {
 		return report, elsewhere(codebase)
 	}
-	explanation, err := scan.New(codebase.Root, scan.Options{Log: i.opts.Log}).Explain(path)
+	explanation, err := scan.New(codebase.Root, scanOptions(i.opts.Home, i.opts.Log)).Explain(path)
 	explained := explain(explanation, err)
 	if err != nil && !errors.Is(err, scan.ErrMissing) && !errors.Is(err, scan.ErrInGit) && !errors.Is(err, fs.ErrPermission) {
 		return report, explainError(path, err)
@@ -232,6 +232,8 @@ func explainError(path string, err error) error {
 		return tool.Errorf(tool.CodePathNotFound, "%w", err)
 	case errors.Is(err, scan.ErrRootVanished):
 		return tool.Errorf(tool.CodePathNotFound, "%w", err)
+	case errors.Is(err, scan.ErrRootIsData):
+		return tool.Errorf(tool.CodePermissionDenied, "%w", err)
 	case errors.Is(err, scan.ErrRootReplaced), errors.Is(err, scan.ErrMoved):
 		return tool.Errorf(tool.CodePathNotFound, "%w; sync the codebase and read again", err)
 	case errors.Is(err, fs.ErrPermission):

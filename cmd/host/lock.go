@@ -37,5 +37,8 @@ func lockDirectory(home string) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock data directory: %w", err), file.Close())
 	}
+	if err := markHome(home); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
 	return file, nil
 }

@@ -36,7 +36,7 @@ func (p planner) Plan(ctx context.Context, root string, kind tool.OperationKind,
 			return tool.Plan{}, fmt.Errorf("load what the last scan saw: %w", err)
 		}
 	}
-	result, err := scan.New(resolved, scan.Options{Identity: codebase.Identity, Log: p.opts.Log}).Scan(ctx, prior, nil)
+	result, err := scan.New(resolved, p.scanning(codebase)).Scan(ctx, prior, nil)
 	if err != nil {
 		return tool.Plan{}, fmt.Errorf("scan %s: %w", merkle.QuotePath(resolved), err)
 	}

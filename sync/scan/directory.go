@@ -49,12 +49,16 @@ func (k *worker) visit(v *visit) error {
 		return nil
 	}
 	v.next = &node{entry: store.StatEntry{Path: v.path, Dir: true, Stat: stat, Racy: k.clock.racy(stat)}}
+	if k.scanner.ownData(stat) {
+		v.leaveOutData()
+		return nil
+	}
 	p := v.prior
 	if v.part != nil {
 		return k.revisitPart(v, fd)
 	}
 	same := p != nil && !p.doubted && !p.entry.Racy && p.entry.Stat == stat
-	if same && p.entry.LeftOut == store.LeftOutNested {
+	if same && (p.entry.LeftOut == store.LeftOutNested || p.entry.LeftOut == store.LeftOutData) {
 		v.next.entry = p.entry
 		return nil
 	}
@@ -80,7 +84,7 @@ func (k *worker) enter(path string) (int, store.Stat, error) {
 	if err != nil {
 		return -1, store.Stat{}, err
 	}
-	if k.follower != nil {
+	if k.follower != nil && !k.isOwnData(fd) {
 		k.follower.Enter(path, fd)
 	}
 	stat, err := fstat(fd)
@@ -89,6 +93,16 @@ func (k *worker) enter(path string) (int, store.Stat, error) {
 		return -1, store.Stat{}, err
 	}
 	return fd, k.clock.see(stat), nil
+}
+
+// isOwnData reports whether an open directory is one of Options.Data: what changes there is
+// never of the tree, and following it would find the writes of this process itself.
+func (k *worker) isOwnData(fd int) bool {
+	if len(k.scanner.opts.Data) == 0 {
+		return false
+	}
+	stat, err := fstat(fd)
+	return err == nil && k.scanner.ownData(stat)
 }
 
 // revisitPart looks at the entries of a known directory of which something was heard.
@@ -209,6 +223,9 @@ func (k *worker) list(v *visit, fd int) error {
 		return ok
 	}
 	switch {
+	case v.path != "" && has(DataMarker) && marked(fd):
+		v.leaveOutData()
+		return nil
 	case v.path != "" && has(".git"):
 		v.next.entry.LeftOut = store.LeftOutNested
 		v.dropBelow(v.prior)

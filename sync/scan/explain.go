@@ -116,7 +116,7 @@ type explainer struct {
 
 // enterExplained opens the root for a walk to a path.
 func (s *Scanner) enterExplained(clean string) (*explainer, error) {
-	root, stat, err := enterRoot(s.root)
+	root, stat, err := s.enterRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -220,6 +220,10 @@ func (x *explainer) directory(path string) (stop bool, err error) {
 		_ = unix.Close(x.dir)
 	}
 	x.dir = fd
+	if x.scanner.isData(fd) { // whatever else leaves it out, nothing below is read
+		x.out.LeftOut, x.out.Detail, x.out.Match = store.LeftOutData, dataDetail, ignore.Match{}
+		return true, nil
+	}
 	if x.out.LeftOut == "" {
 		if _, err := statAt(fd, ".git"); err == nil {
 			x.leaveOut(store.LeftOutNested, "the directory is a repository of its own")

@@ -25,8 +25,8 @@ const moveTries = 8
 // repositories are read all the same, and LeftOut says why they are not in the tree.
 //
 // A secret by name is refused before the disk is asked anything, so that a reader does not
-// even learn whether there is one. The bytes are nil for secrets, links, special files,
-// those over the limit and those that cannot be read. Errors are those of Explain,
+// even learn whether there is one. The bytes are nil for secrets, files below data directories, links,
+// special files, those over the limit and those that cannot be read. Errors are those of Explain,
 // ErrRootReplaced and ErrMoved; a directory is ErrMissing.
 func (s *Scanner) Read(path string) (Explanation, []byte, error) {
 	clean, err := s.relative(path)
@@ -58,7 +58,7 @@ func (s *Scanner) read(clean string) (Explanation, []byte, error) {
 	}
 	defer x.close()
 	x.reading = true
-	if err := x.descend(clean); err != nil || x.out.LeftOut == store.LeftOutSymlink {
+	if err := x.descend(clean); err != nil || x.out.LeftOut == store.LeftOutSymlink || x.out.LeftOut == store.LeftOutData {
 		return x.out, nil, err
 	}
 	if err := s.interfere("read judged", clean); err != nil {
@@ -107,14 +107,15 @@ func (x *explainer) stayed(path string) error {
 }
 
 // Digest returns the SHA-256 of the regular file at a path, and the zero hash when what is
-// there is anything else, a secret, over the limit, or not to be read. It judges nothing
+// there is anything else, a secret, below a data directory, over the limit, or not to be
+// read. It judges nothing
 // else and follows no link. It returns ErrMissing when nothing is there.
 func (s *Scanner) Digest(path string) (merkle.Hash, error) {
 	clean, err := s.relative(path)
 	if err != nil || secret.Named(clean) {
 		return merkle.Hash{}, err
 	}
-	root, stat, err := enterRoot(s.root)
+	root, stat, err := s.enterRoot()
 	if err != nil {
 		return merkle.Hash{}, err
 	}
@@ -122,9 +123,12 @@ func (s *Scanner) Digest(path string) (merkle.Hash, error) {
 	if want := s.opts.Identity; want != (store.RootIdentity{}) && want != (store.RootIdentity{Device: stat.Device, Inode: stat.Inode}) {
 		return merkle.Hash{}, fmt.Errorf("%w: %s", ErrRootReplaced, merkle.QuotePath(s.root))
 	}
-	dir, err := openBeneath(root, parentOf(clean))
+	dir, ok, err := s.openOutsideData(root, parentOf(clean))
 	if err != nil {
 		return digestFault(clean, err)
+	}
+	if !ok {
+		return merkle.Hash{}, nil
 	}
 	defer func() { _ = unix.Close(dir) }()
 	if stat, err = statAt(dir, baseOf(clean)); err != nil {

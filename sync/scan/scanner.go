@@ -34,6 +34,9 @@ type Options struct {
 	Granularity time.Duration
 	// Identity is the directory that must stand at the root; the zero one is any.
 	Identity store.RootIdentity
+	// Data are data directories, left out wherever and under whatever names they lie in the
+	// tree. Those with a DataMarker are left out without being named here.
+	Data []store.RootIdentity
 	// AcceptEmpty takes a root without entries for an empty tree, where it is otherwise
 	// ErrRootEmptied.
 	AcceptEmpty bool
@@ -97,7 +100,8 @@ func (s *Scanner) workers(prior *Index) int {
 }
 
 // Identity returns the device and inode of the directory at root. It returns
-// ErrRootVanished or ErrRootUnreadable when there is none to be read.
+// ErrRootVanished or ErrRootUnreadable when there is none to be read, and ErrRootIsData for
+// a data directory.
 func Identity(root string) (store.RootIdentity, error) {
 	fd, stat, err := enterRoot(root)
 	if err != nil {
@@ -121,6 +125,10 @@ func enterRoot(root string) (int, store.Stat, error) {
 	if err != nil {
 		_ = unix.Close(fd)
 		return -1, store.Stat{}, fmt.Errorf("%w: %s: %w", ErrRootUnreadable, merkle.QuotePath(root), err)
+	}
+	if marked(fd) {
+		_ = unix.Close(fd)
+		return -1, store.Stat{}, fmt.Errorf("%w: %s", ErrRootIsData, merkle.QuotePath(root))
 	}
 	return fd, stat, nil
 }

@@ -37,6 +37,7 @@ func (s Summary) Skipped() int {
 var reasons = [...]store.LeftOut{
 	store.LeftOutIgnored, store.LeftOutBinary, store.LeftOutMinified, store.LeftOutTooLarge, store.LeftOutSecret,
 	store.LeftOutSymlink, store.LeftOutSpecial, store.LeftOutUnreadable, store.LeftOutNested, store.LeftOutUnstable,
+	store.LeftOutData,
 }
 
 // totals are the counts of a subtree, kept in its node so that what did not change is not

@@ -53,7 +53,7 @@ type Follower interface {
 // exclude file changed.
 func (s *Scanner) ScanPart(ctx context.Context, prior *Index, part Part, sink Sink) (Result, error) {
 	now := s.clock()
-	root, stat, err := enterRoot(s.root)
+	root, stat, err := s.enterRoot()
 	if err != nil {
 		return Result{}, err
 	}
