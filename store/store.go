@@ -147,8 +147,9 @@ type Writer interface {
 	SetIdentity(ctx context.Context, id CodebaseID, identity RootIdentity) error
 	// SetFailure records why indexing failed, or with "" that it did not.
 	SetFailure(ctx context.Context, id CodebaseID, reason string) error
-	// Clear removes a codebase with all its rows; contents that nothing else reaches go
-	// with the next Collect. Events it committed stay in the outbox until published.
+	// Clear removes a codebase with all its rows, and every session, which may tell of its
+	// files; contents that nothing else reaches go with the next Collect. Events it
+	// committed stay in the outbox until published.
 	Clear(ctx context.Context, id CodebaseID) error
 
 	// PutContents stores contents ahead of the snapshot that will name them. It returns

@@ -22,7 +22,10 @@ func (k keeper) Collect(ctx context.Context, dryRun bool) (store.Collected, erro
 	if err != nil || dryRun {
 		return collected, err
 	}
-	return collected, k.pipeline.Keeper.Cut(ctx)
+	if err := k.pipeline.Keeper.Cut(ctx); err != nil {
+		return collected, err
+	}
+	return collected, k.scrub(ctx)
 }
 
 // DeadLetters lists the messages that no worker could take.

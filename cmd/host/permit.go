@@ -38,6 +38,8 @@ func (h *Host) admit(ctx context.Context, root string, p tool.Permit) (string, e
 	case errors.Is(err, os.ErrNotExist):
 		return "", tool.Errorf(tool.CodePathNotFound, "%s does not exist", merkle.QuotePath(root)).
 			Next(tool.NextStep{Tool: tool.ToolList, Arguments: map[string]any{"view": tool.ListAll}, Why: "shows the roots that are registered"})
+	case errors.Is(err, scan.ErrRootIsData):
+		return "", tool.Invalid("path", "the directory is a data directory of freshet; name a project directory")
 	case err != nil:
 		return "", tool.Errorf(tool.CodePathNotFound, "%s cannot be indexed: %w; name a directory that may be read", merkle.QuotePath(root), err)
 	case resolved == string(filepath.Separator):

@@ -79,7 +79,19 @@ func (r registry) Clear(ctx context.Context, id store.CodebaseID) error {
 	if _, err := r.pipeline.Keeper.Collect(ctx, false); err != nil {
 		return err
 	}
-	return r.announce(ctx, event.ClearedCodebase(event.Event{Codebase: c.ID, At: r.opts.Now()}, c.Name, c.Root))
+	err = r.announce(ctx, event.ClearedCodebase(event.Event{Codebase: c.ID, At: r.opts.Now()}, c.Name, c.Root))
+	return errors.Join(err, r.scrub(ctx))
+}
+
+// scrub takes what was deleted out of the files of an embedded store.
+func (h *Host) scrub(ctx context.Context) error {
+	scrubber, ok := h.store.(interface {
+		Scrub(ctx context.Context) error
+	})
+	if !ok {
+		return nil // a server keeps its files itself
+	}
+	return scrubber.Scrub(ctx)
 }
 
 // dropLetters drops the dead letters of a codebase.

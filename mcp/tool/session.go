@@ -3,6 +3,8 @@ package tool
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +26,8 @@ const (
 	maxQueries = 50
 	maxRecent  = 20
 	maxSession = 64 // bytes of an id
+
+	digestBytes = 9 // of what a session keeps of a path or an id
 )
 
 // The most that recent work near a hit adds to its score, as a share of it.
@@ -35,12 +39,29 @@ const (
 // agentSession is what an agent was shown. It is kept in the store under an id that the
 // agent chose; without one nothing is kept.
 type agentSession struct {
-	// Shown are ids of items with the hash of their content, newest last.
+	// Shown are digests of the ids of items with the hash of their content, newest last.
 	Shown []shownItem `json:"shown"`
 	// Queries are digests of searches with the snapshot that answered.
 	Queries []askedQuery `json:"queries"`
-	// Recent are paths of files that were read, newest last.
-	Recent []string `json:"recent"`
+	// Recent are digests of the files that were read, newest last: no path is kept.
+	Recent []recentFile `json:"near"`
+}
+
+// recentFile tells a file and its directory again without naming them.
+type recentFile struct {
+	File      string `json:"f"`
+	Directory string `json:"d"`
+}
+
+// recentOf digests a path of a codebase.
+func recentOf(id store.CodebaseID, file string) recentFile {
+	return recentFile{sessionDigest(id, file), sessionDigest(id, path.Dir(file)+"/")}
+}
+
+// sessionDigest is a word of a codebase as a session keeps it: told again, and not read.
+func sessionDigest(id store.CodebaseID, word string) string {
+	sum := sha256.Sum256([]byte(string(id) + "\x00" + word))
+	return base64.RawURLEncoding.EncodeToString(sum[:digestBytes])
 }
 
 type shownItem struct {
@@ -97,7 +118,8 @@ func (c *call) keep(ctx context.Context, read bool) {
 			m.Shown = append(slices.DeleteFunc(m.Shown, func(s shownItem) bool { return s.ID == item.ID }), item)
 		}
 		if read {
-			m.Recent = append(slices.DeleteFunc(m.Recent, func(p string) bool { return p == hit.FilePath }), hit.FilePath)
+			file := recentOf(c.env.Codebase.ID, hit.FilePath)
+			m.Recent = append(slices.DeleteFunc(m.Recent, func(r recentFile) bool { return r == file }), file)
 		}
 	}
 	m.Shown = m.Shown[max(0, len(m.Shown)-maxShown):]
@@ -124,13 +146,13 @@ func (c *call) mark(hits []Hit) {
 	for i := range hits {
 		h := &hits[i]
 		if c.shape.Verbosity != VerbositySummary {
-			item := shownItem{h.ID, h.ContentHash.Short()}
+			item := shownItem{sessionDigest(c.env.Codebase.ID, h.ID), h.ContentHash.Short()}
 			c.shown[h.ID] = item
 			if h.Seen = slices.Contains(c.memory.Shown, item); h.Seen {
 				seen++
 			}
 		}
-		boost := c.memory.near(h.FilePath) * h.SimilarityScore
+		boost := c.memory.near(recentOf(c.env.Codebase.ID, h.FilePath)) * h.SimilarityScore
 		h.SimilarityScore += boost
 		c.scores[h.ID] = h.SimilarityScore
 		if boost > 0 && h.Explain != nil {
@@ -148,13 +170,13 @@ func (c *call) mark(hits []Hit) {
 }
 
 // near is what recent work adds to the score of a hit in a file, as a share of it.
-func (m *agentSession) near(file string) float64 {
+func (m *agentSession) near(file recentFile) float64 {
 	share := 0.0
 	for _, recent := range m.Recent {
 		switch {
 		case recent == file:
 			return boostSameFile
-		case path.Dir(recent) == path.Dir(file):
+		case recent.Directory == file.Directory:
 			share = boostSameDirectory
 		}
 	}

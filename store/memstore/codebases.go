@@ -93,6 +93,7 @@ func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
 	return s.write(ctx, func() error {
 		if b := s.codebases[id]; b != nil {
 			s.age(b)
+			clear(s.sessions)
 		}
 		delete(s.codebases, id)
 		return nil

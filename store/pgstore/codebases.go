@@ -167,6 +167,9 @@ func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
 				return fmt.Errorf("clear codebase %s: %w", id, err)
 			}
 		}
+		if _, err := c.exec(ctx, "DELETE FROM sessions WHERE tenant = $1"); err != nil {
+			return fmt.Errorf("clear sessions: %w", err)
+		}
 		return nil
 	})
 }

@@ -228,6 +228,9 @@ func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
 				return fmt.Errorf("clear %s of codebase %s: %w", table, id, err)
 			}
 		}
+		if err := c.exec("DELETE FROM sessions"); err != nil {
+			return fmt.Errorf("clear sessions: %w", err)
+		}
 		return c.exec("DELETE FROM codebases WHERE key = ?", key)
 	})
 }

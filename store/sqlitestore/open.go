@@ -36,6 +36,9 @@ const (
 		"&_txlock=immediate&_dqs=0"
 )
 
+// busyTimeout is the _busy_timeout of the connections.
+const busyTimeout = 10 * time.Second
+
 // creation are the pragmas that hold for ever once something was written, in the order
 // they need: auto_vacuum writes the first page.
 const creation = "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL"

@@ -35,4 +35,7 @@ func testSessions(t *testing.T, e *env) {
 	e.ok(e.s.PutSession(e.ctx, b))
 	e.ok(e.s.PutSession(e.ctx, b))
 	e.same("replaced", get("b"), b)
+	e.ok(e.s.Clear(e.ctx, e.register("cleared")))
+	_, err = e.s.Session(e.ctx, "b")
+	e.is(err, store.ErrNotFound)
 }
