@@ -36,9 +36,10 @@ func (s *Server) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	return result, nil
 }
 
-// answer makes the call, unless the client has too many under way.
+// answer makes the call when its turn has come, unless too many of the client wait.
 func (s *Server) answer(ctx context.Context, req *mcp.CallToolRequest) *tool.Envelope {
-	release, busy := s.limit.acquire(clientOf(ctx, req))
+	peer, connection := s.clientOf(ctx)
+	release, busy := s.limit.acquire(ctx, peer, connection)
 	if busy != nil {
 		return tool.Failed(busy)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // requestKey finds the HTTP request of a call in its context.
@@ -28,17 +26,20 @@ func untilGone(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// clientOf tells clients apart for the limit on calls under way: by session on standard
-// input and output; over HTTP, which has no sessions, by address and by what the client
-// calls itself.
-func clientOf(ctx context.Context, req *mcp.CallToolRequest) string {
+// clientOf tells clients apart for the queue of calls: on standard input and output there is
+// one; over HTTP, which has no sessions, by address and by connection. Nothing that a client
+// says of itself counts.
+func (s *Server) clientOf(ctx context.Context) (peer string, connection *callConnection) {
 	r, ok := ctx.Value(requestKey{}).(*http.Request)
 	if !ok {
-		return "local"
+		return "local", &s.local
 	}
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		address = r.RemoteAddr
 	}
-	return address + " " + r.UserAgent()
+	if g, ok := r.Context().Value(guestKey{}).(*guest); ok {
+		return address, &g.calls
+	}
+	return address, &callConnection{}
 }

@@ -8,11 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/freshet/freshet/mcp/tool"
 )
 
 // site is a server over HTTP for the length of a test.
@@ -243,34 +242,6 @@ func TestSlowClients(t *testing.T) {
 	}
 	if status, body, err := s.post(t.Context(), pingBody, nil); err != nil || status != http.StatusOK {
 		t.Errorf("an honest client beside slow ones: status %d, %v: %s", status, err, body)
-	}
-}
-
-// TestLimit fills the places of one client: it is told that it is busy, others are served.
-func TestLimit(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, Options{Calls: 2, AllCalls: 3}, HTTPOptions{})
-	greedy, modest := map[string]string{"User-Agent": "greedy"}, map[string]string{"User-Agent": "modest"}
-	ctx, giveUp := context.WithCancel(t.Context())
-	for range 2 {
-		go func() { _, _, _ = s.post(ctx, searchBody("block"), greedy) }()
-		<-s.caller.blocked
-	}
-	_, body, err := s.post(t.Context(), searchBody("Retry"), greedy)
-	if err != nil || !strings.Contains(body, string(tool.CodeBusy)) || !strings.Contains(body, `"isError":true`) {
-		t.Errorf("the third call of a client: %v, %s", err, body)
-	}
-	if _, body, err = s.post(t.Context(), searchBody("Retry"), modest); err != nil || strings.Contains(body, "isError") {
-		t.Errorf("the first call of another: %v, %s", err, body)
-	}
-	go func() { _, _, _ = s.post(ctx, searchBody("block"), modest) }()
-	<-s.caller.blocked
-	if _, body, err = s.post(t.Context(), searchBody("Retry"), modest); err != nil || !strings.Contains(body, string(tool.CodeBusy)) {
-		t.Errorf("the fourth call of all: %v, %s", err, body)
-	}
-	giveUp()
-	for range 3 {
-		<-s.caller.ended
 	}
 }
 
@@ -540,5 +511,45 @@ func TestExactIDs(t *testing.T) {
 		if _, answer, err := s.post(t.Context(), body, nil); err != nil || !strings.Contains(answer, "-32601") {
 			t.Errorf("%s is answered with %v, %s", method, err, answer)
 		}
+	}
+}
+
+// TestANewUserAgentGetsNoMoreCalls: calls under way are counted by address whatever the client
+// calls itself; the next one waits for a place, and is answered then.
+func TestANewUserAgentGetsNoMoreCalls(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Options{Calls: 2, AllCalls: 4}, HTTPOptions{})
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	for i := range 2 {
+		agent := map[string]string{"User-Agent": strings.Repeat("x", i+1)}
+		go func() { _, _, _ = s.post(ctx, searchBody("block"), agent) }()
+		<-s.caller.blocked
+	}
+	third := make(chan string, 1)
+	go func() {
+		_, body, _ := s.post(t.Context(), searchBody("Retry"), map[string]string{"User-Agent": "third"})
+		third <- body
+	}()
+	for { // until it waits
+		s.server.limit.mu.Lock()
+		waits := len(s.server.limit.waiting)
+		s.server.limit.mu.Unlock()
+		if waits == 1 {
+			break
+		}
+		select {
+		case body := <-third:
+			t.Fatalf("a third call passed the bound: %s", body)
+		default:
+			runtime.Gosched()
+		}
+	}
+	giveUp()
+	if body := <-third; strings.Contains(body, "isError") || !strings.Contains(body, "Retry") {
+		t.Errorf("the call that waited: %s", body)
+	}
+	for range 2 {
+		<-s.caller.ended
 	}
 }

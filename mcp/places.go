@@ -87,6 +87,7 @@ type guest struct {
 	net.Conn
 	places *places
 	peer   string
+	calls  callConnection
 }
 
 // Close closes the connection.

@@ -35,8 +35,9 @@ type Options struct {
 	// hold the query itself beside its hash.
 	Telemetry io.Writer
 	QueryText bool
-	// Calls is how many calls one client may have under way; 0 means 8. AllCalls bounds
-	// those of all clients together; 0 means 64.
+	// Calls is how many calls one client, over HTTP one address, may have under way; 0 means
+	// 8. Up to eight times as many wait for their turn. AllCalls bounds those under way of all
+	// clients together; 0 means 64.
 	Calls, AllCalls int
 	// MaxLine bounds one message on standard input; 0 means 4 MiB.
 	MaxLine int
@@ -74,6 +75,7 @@ type Server struct {
 	caller  Caller
 	sdk     *mcp.Server
 	limit   *limit
+	local   callConnection // that of standard input
 	metrics *metrics
 	calls   sync.WaitGroup
 
