@@ -76,6 +76,32 @@ func locate(syntax store.Syntax, known *store.Definition, start, end int) int {
 	return best
 }
 
+// around finds the innermost definition around a line or its doc comment, one that tells
+// something before the others. It returns -1 when there is none.
+func around(syntax store.Syntax, line int) int {
+	best := -1
+	better := func(d store.Definition) bool {
+		if best < 0 {
+			return true
+		}
+		other := syntax.Definitions[best]
+		if tells(d.Kind) != tells(other.Kind) {
+			return tells(d.Kind)
+		}
+		return span(d) <= span(other)
+	}
+	for i, d := range syntax.Definitions {
+		start := int(d.StartLine)
+		if d.Doc != "" {
+			start -= countLines([]byte(d.Doc))
+		}
+		if start <= line && line <= int(d.EndLine) && better(d) {
+			best = i
+		}
+	}
+	return best
+}
+
 // mainOf finds the definition that lines are known by: of those that begin there and tell
 // something, the one with the most lines there. It returns -1 when there is none.
 func mainOf(syntax store.Syntax, start, end int) int {

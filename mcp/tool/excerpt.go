@@ -17,6 +17,7 @@ import (
 // bodies cuts hits out of contents, each of which it reads once.
 type bodies struct {
 	contents Contents
+	query    string // whose words tell which line of a chunk matched
 	held     map[merkle.Hash][]byte
 	outlines *outlines
 	bare     int // hits without their code, because the store is away
@@ -60,11 +61,11 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 	if err != nil || !ok {
 		return hit, err
 	}
-	at := locate(syntax, found.Definition, start, end)
-	if main := mainOf(syntax, start, end); found.Kind == search.HitChunk && main >= 0 {
-		at = main
-	}
+	at := b.matched(syntax, found, data)
 	if at < 0 {
+		if found.Located && misnamed(syntax, found.Breadcrumb) {
+			hit.FQN = ""
+		}
 		return hit, nil
 	}
 	d := syntax.Definitions[at]
@@ -74,6 +75,43 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 		hit.FQN = qualifiedName(syntax, at)
 	}
 	return hit, nil
+}
+
+// matched finds the definition that a hit is known by: the one that the search located;
+// else the innermost one around the line of the best chunk that holds most of the words, a
+// doc comment being part of what it documents; else the main one of that chunk, or of the
+// hit. It returns -1 when there is none.
+func (b *bodies) matched(syntax store.Syntax, found search.Hit, data []byte) int {
+	if found.Located && found.Definition == nil {
+		return -1
+	}
+	start, end := int(found.StartLine), int(found.EndLine)
+	if found.Located || found.Kind != search.HitChunk {
+		return locate(syntax, found.Definition, start, end)
+	}
+	from, to := int(found.BestStart), int(found.BestEnd)
+	if from == 0 {
+		from, to = start, end
+	}
+	if line := search.BestLine([]byte(excerpt(data, from, to)), b.query); line >= 0 {
+		if at := around(syntax, from+line); at >= 0 {
+			return at
+		}
+	}
+	for _, lines := range [][2]int{{from, to}, {start, end}} {
+		if at := mainOf(syntax, lines[0], lines[1]); at >= 0 {
+			return at
+		}
+	}
+	return locate(syntax, found.Definition, start, end)
+}
+
+// misnamed reports whether a breadcrumb ends in a definition of the file: a place that no
+// definition is around is not known by the one beside it.
+func misnamed(syntax store.Syntax, crumb string) bool {
+	return slices.ContainsFunc(syntax.Definitions, func(d store.Definition) bool {
+		return tells(d.Kind) && strings.HasSuffix(crumb, d.Kind+" "+d.Name)
+	})
 }
 
 // nameOf is where a hit stands: its breadcrumb, or for a symbol that the breadcrumb of its

@@ -252,7 +252,7 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 	if err := outlines.load(ctx, keys); err != nil && !errors.Is(err, store.ErrUnavailable) {
 		return err
 	}
-	bodies := bodies{contents: c.Contents, held: map[merkle.Hash][]byte{}, outlines: outlines}
+	bodies := bodies{contents: c.Contents, query: p.Query, held: map[merkle.Hash][]byte{}, outlines: outlines}
 	hits, looked := []Hit{}, []int{} // looked counts the hits of the result up to and with each
 	withheld := 0
 	for i, found := range a.result.Hits {

@@ -233,3 +233,31 @@ func TestWeakMatchIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// A hit of joined chunks carries the definition whose name the query gives, wherever it
+// stands in them, and not the first or the largest.
+func TestHitNamesTheDefinitionThatTheQueryNames(t *testing.T) {
+	t.Parallel()
+	files := []segment.File{source("a.go", 0, "def Larger\nCloseConn is called\nand more\nand more\n", "def CloseConn\nx CloseConn\n", "def Other\nCloseConn\n")}
+	for _, mode := range []search.Mode{search.ModeText, search.ModeHybrid, search.ModeSymbol} {
+		for _, text := range []string{"CloseConn", "closeconn", "CloseConn()", "where is CloseConn"} {
+			if mode == search.ModeSymbol && strings.Contains(text, " ") {
+				continue
+			}
+			r := ask(t, files, search.Query{Text: text, Mode: mode})
+			if len(r.Hits) == 0 || r.Hits[0].Definition == nil || r.Hits[0].Definition.Name != "CloseConn" {
+				t.Errorf("%s %q: %+v", mode, text, r.Hits)
+			}
+		}
+	}
+}
+
+func TestBestLineHoldsTheMostWords(t *testing.T) {
+	t.Parallel()
+	text := []byte("retry\nretry the request\nrequest retry later\n")
+	for query, want := range map[string]int{"retry request": 1, "later": 2, "retry": 0, "absent": -1} {
+		if got := search.BestLine(text, query); got != want {
+			t.Errorf("%q: line %d, want %d", query, got, want)
+		}
+	}
+}

@@ -74,6 +74,12 @@ func (r *run) chunkHit(ctx context.Context, h joined, ranked []candidate, text *
 	if r.query.Explain {
 		hit.Explain = explain(c, h, ranked, text)
 	}
+	hit.BestStart, hit.BestEnd = p.ChunkLines(c.local)
+	if named := r.named(p, h, c.local); named >= 0 {
+		d, err := r.definition(ctx, p, named)
+		hit.Definition, hit.Located = &d, true
+		return hit, err
+	}
 	var err error
 	hit.Definition, err = r.firstDefinition(ctx, p, c.local)
 	return hit, err

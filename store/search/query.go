@@ -79,10 +79,14 @@ type Hit struct {
 	Flags              store.FileFlags
 	Breadcrumb         string
 	// Definition is the symbol that the hit is, of a matching line the innermost one around
-	// it, else the one that the best chunk defines first.
+	// it, of chunks the one whose name the query gives, else the one that the best chunk
+	// defines first. Located is set but for that last: also when nothing is around a line.
 	Definition *store.Definition
-	Score      float64
-	Explain    *Explain
+	Located    bool
+	// BestStart and BestEnd are the lines of the best of the chunks that were joined.
+	BestStart, BestEnd uint32
+	Score              float64
+	Explain            *Explain
 }
 
 // Explain is every signal that made a score. Signals that did not apply are zero.

@@ -235,6 +235,7 @@ func (r *run) lineHit(ctx context.Context, m lineMatch) (Hit, error) {
 		hit.Explain = &Explain{Base: 1, Boosts: map[string]float64{}, Penalties: map[string]float64{"path": m.score}}
 	}
 	var err error
+	hit.Located = true
 	hit.Definition, err = r.enclosing(ctx, m.part, m.file, m.line)
 	return hit, err
 }

@@ -202,7 +202,7 @@ func chunkLines(f *segment.File, span store.Chunk, expression *regexp.Regexp, sc
 		if text != "" && expression.MatchString(strings.TrimRight(text, "\r\n")) {
 			hit := fileHit(f, search.HitChunk, at, end)
 			hit.StartLine, hit.EndLine, hit.Breadcrumb = line, line, span.Breadcrumb
-			hit.Definition, hit.Score = enclosing(f, line), score
+			hit.Definition, hit.Located, hit.Score = enclosing(f, line), true, score
 			hits = append(hits, hit)
 		}
 		at, line = end, line+1
@@ -220,4 +220,53 @@ func enclosing(f *segment.File, line uint32) *store.Definition {
 		}
 	}
 	return best
+}
+
+// namedIn finds the definition in chunks of a file whose name the query gives.
+func namedIn(f *segment.File, text string, first, last, best int) *store.Definition {
+	query := lexical.Analyze(text)
+	definitions := append([]store.Definition(nil), f.Syntax.Definitions...)
+	sort.SliceStable(definitions, func(i, j int) bool { return definitions[i].StartLine < definitions[j].StartLine })
+	var found *store.Definition
+	most := 0
+	for i, d := range definitions {
+		chunk, rank := chunkOf(f, d), 8*given(query, d.Name)
+		if rank == 0 || chunk < first || chunk > last {
+			continue
+		}
+		if n := len(query.Qualifiers); n > 0 && qualified(f, d, query.Qualifiers[n-1]) {
+			rank += 4
+		}
+		if chunk == best {
+			rank += 2
+		}
+		if !slices.Contains([]string{"field", "variable", "key", "heading", "selector"}, d.Kind) {
+			rank++
+		}
+		if rank > most {
+			found, most = &definitions[i], rank
+		}
+	}
+	return found
+}
+
+// given is 3 for a name that the query has, 2 in another case, 1 by its words.
+func given(query lexical.Query, name string) int {
+	class := 0
+	if len(query.Words) > 1 && slices.Equal(lexical.Words(name), query.Words) {
+		class = 1
+	}
+	names := []string{query.Name}
+	if !query.Symbol {
+		names = slices.DeleteFunc(slices.Clone(query.Identifiers), func(id string) bool { return !lexical.LooksLikeSymbol(id) })
+	}
+	for _, id := range names {
+		if id == name {
+			return 3
+		}
+		if strings.EqualFold(id, name) {
+			class = 2
+		}
+	}
+	return class
 }

@@ -360,7 +360,11 @@ func join(ranked []*chunk, q search.Query) (hits []search.Hit) {
 		hit := fileHit(ch.file, search.HitChunk, start.Start, end.End)
 		hit.StartLine, hit.EndLine = start.StartLine, end.EndLine
 		hit.Breadcrumb, hit.Score = spans[ch.index].Breadcrumb, ch.score
+		hit.BestStart, hit.BestEnd = spans[ch.index].StartLine, spans[ch.index].EndLine
 		hit.Definition = firstDefinition(ch.file, ch.index)
+		if named := namedIn(ch.file, q.Text, first.index, last.index, ch.index); named != nil {
+			hit.Definition, hit.Located = named, true
+		}
 		hits = append(hits, hit)
 	}
 	return hits
