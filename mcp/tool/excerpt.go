@@ -31,6 +31,8 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 		switch {
 		case errors.Is(err, store.ErrUnavailable):
 			b.bare++
+		case damaged(err):
+			return Hit{}, errDamaged
 		case err != nil:
 			return Hit{}, fmt.Errorf("content of %s: %w", merkle.QuotePath(found.Path), err)
 		default:
@@ -55,7 +57,7 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 		return hit, nil
 	}
 	syntax, ok, err := b.outlines.of(ctx, found.Content, found.Language)
-	if errors.Is(err, store.ErrUnavailable) {
+	if errors.Is(err, store.ErrUnavailable) || damaged(err) {
 		return hit, nil
 	}
 	if err != nil || !ok {
@@ -112,6 +114,15 @@ func misnamed(syntax store.Syntax, crumb string) bool {
 	return slices.ContainsFunc(syntax.Definitions, func(d store.Definition) bool {
 		return tells(d.Kind) && strings.HasSuffix(crumb, d.Kind+" "+d.Name)
 	})
+}
+
+// errDamaged is of a hit whose content the store does not give.
+var errDamaged = errors.New("the content is damaged")
+
+// damaged reports whether a row of the store is lost or not what was written: it costs the
+// one hit that needs it.
+func damaged(err error) bool {
+	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum) || errors.Is(err, store.ErrNotFound)
 }
 
 // nameOf is where a hit stands: its breadcrumb, or for a symbol that the breadcrumb of its

@@ -249,12 +249,13 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 	for _, found := range a.result.Hits {
 		keys = append(keys, outlines.key(found.Content, found.Language))
 	}
-	if err := outlines.load(ctx, keys); err != nil && !errors.Is(err, store.ErrUnavailable) {
+	if err := outlines.load(ctx, keys); err != nil && !errors.Is(err, store.ErrUnavailable) && !damaged(err) {
 		return err
 	}
 	bodies := bodies{contents: c.Contents, query: p.Query, held: map[merkle.Hash][]byte{}, outlines: outlines}
 	hits, looked := []Hit{}, []int{} // looked counts the hits of the result up to and with each
 	withheld := 0
+	var unread []string
 	for i, found := range a.result.Hits {
 		if secret.Named(found.Path) { // the snapshot is of rules that did not know the name
 			withheld++
@@ -264,6 +265,10 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 			continue
 		}
 		hit, err := bodies.hit(ctx, found, p.Context)
+		if errors.Is(err, errDamaged) {
+			unread = append(unread, found.Path)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -283,7 +288,10 @@ func (c *call) present(ctx context.Context, a answer, p SearchParams) error {
 		c.warn("code_missing", "the code of "+plural(bodies.bare, "hit")+" is left out: the store cannot be reached; the lines are those of the files as they were indexed")
 	}
 	dropped := len(a.result.Hits) - len(hits)
-	if gone := dropped - withheld; gone > 0 {
+	if err := c.unreadHits(a, unread); err != nil {
+		return err
+	}
+	if gone := dropped - withheld - len(unread); gone > 0 {
 		c.warn("hits_dropped", plural(gone, "hit")+" left out: the file is gone since the check")
 	}
 	if withheld > 0 {
@@ -312,6 +320,12 @@ func (c *call) count(a answer, looked, dropped int) {
 	e := c.env
 	e.TotalCount, e.TotalIsExact, e.ReturnedCount = a.result.Total-dropped, a.result.TotalExact && dropped == 0, len(e.Results)
 	e.NotSearched, e.NextCursor = a.result.NotSearched, ""
+	if v := a.reading.Verdict; a.query.Mode == search.ModeSymbol && (v.Parked > 0 || a.reading.View.Snapshot.Level < store.LevelFull) {
+		e.TotalIsExact = false // the symbols of what has no syntax are not known
+		if v.Parked > 0 {
+			e.NotSearched = &search.NotSearched{Files: v.Parked}
+		}
+	}
 	if a.query.Mode == search.ModeRegex {
 		place := a.behind(looked)
 		e.RemainingCount = max(0, a.result.Total-place.Found)

@@ -3,6 +3,7 @@ package tool
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -29,6 +30,19 @@ func (c *call) unread(b store.Codebase, count int, paths []string, o CheckOption
 		c.behind(reason, quoted(paths), count)
 	}
 	return nil
+}
+
+// unreadHits leaves out the hits whose contents the store does not give and names their
+// files, with the verdict that unread gives.
+func (c *call) unreadHits(a answer, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	n := len(paths)
+	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
+	c.warn("content_missing", plural(n, "hit")+" left out, because the store does not give the contents of "+
+		strings.Join(quoted(paths[:min(len(paths), maxPending)]), ", "))
+	return c.unread(store.Codebase{ID: a.reading.View.Snapshot.Codebase}, len(paths), paths, a.options)
 }
 
 // behind makes a verdict that was better than that behind, for paths that are quoted.

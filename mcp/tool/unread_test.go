@@ -93,6 +93,15 @@ func TestAVanishedRootIsUnknown(t *testing.T) {
 			t.Error("strict advises a sync, which cannot look at the root either")
 		}
 	}
+	asked := arguments{"query": "greet", "codebase": root, "freshness": string(tool.ModeStrict)}
+	agent, _ := use(t, vanished(), tool.ToolSearch, asked)
+	if agent.Error == nil || len(agent.NextSteps) != 1 {
+		t.Fatalf("strict answers %v with steps %+v", agent.Error, agent.NextSteps)
+	}
+	step := agent.NextSteps[0]
+	if answer, _ := use(t, vanished(), step.Tool, step.Arguments); answer.Error != nil || len(answer.Results) == 0 || answer.Freshness.State != search.Unknown {
+		t.Errorf("the step %+v answers %v, %d hits, %s", step, answer.Error, len(answer.Results), answer.Freshness.State)
+	}
 }
 
 // What cannot be read is behind in every answer, and the step asks why; no answer to that
@@ -107,7 +116,7 @@ func TestKeptPathsAreAskedAbout(t *testing.T) {
 			t.Fatalf("%s: %s, steps %+v", freshness, e.Freshness.State, e.NextSteps)
 		}
 		step := e.NextSteps[0]
-		answer, _ := use(t, w, step.Tool, arguments(step.Arguments))
+		answer, _ := use(t, w, step.Tool, step.Arguments)
 		if answer.Error != nil && answer.Error.Code != tool.CodePathNotFound {
 			t.Errorf("the step answers %v", answer.Error)
 		}
@@ -123,5 +132,56 @@ func TestKeptPathsAreAskedAbout(t *testing.T) {
 	}
 	if len(e.NextSteps) != 1 || e.NextSteps[0].Tool != tool.ToolCommandLine {
 		t.Errorf("steps %+v", e.NextSteps)
+	}
+}
+
+// A damaged content costs the hits that need it and no other, in every mode: they are left
+// out, their files named and behind, and a step repairs. A strict read is refused.
+func TestDamagedHitsCostThemselves(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []search.Mode{search.ModeHybrid, search.ModeText, search.ModeSemantic, search.ModeSymbol, search.ModeRegex} {
+		w := indexed(t)
+		w.Write(root, "again.go", "// greet again\nfunc Greet() {}\n")
+		call(t, w, "sync", tool.ManageParams{Scope: scope(), Wait: true})
+		params := tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "Greet", Mode: string(mode)}}
+		whole := call(t, w, "search", params)
+		w.Damaged = []string{"again.go"}
+		e := call(t, w, "search", params)
+		if e.Error != nil || len(e.Results) == 0 || len(e.Results) >= len(whole.Results) || e.TotalIsExact {
+			t.Errorf("%s: %v, %d of %d hits, exact %v", mode, e.Error, len(e.Results), len(whole.Results), e.TotalIsExact)
+			continue
+		}
+		if e.Freshness.State != search.Behind || cmp.Diff([]string{"again.go"}, e.Freshness.PendingPaths) != "" {
+			t.Errorf("%s: %s, pending %q", mode, e.Freshness.State, e.Freshness.PendingPaths)
+		}
+		if len(e.NextSteps) == 0 || e.NextSteps[0].Arguments["action"] != tool.ActionRepair {
+			t.Errorf("%s: steps %+v", mode, e.NextSteps)
+		}
+		params.Freshness = tool.ModeStrict
+		if refused := call(t, w, "search", params); refused.Error == nil || refused.Error.Code != tool.CodeStoreUnavailable {
+			t.Errorf("%s: strict answers %v", mode, refused.Error)
+		}
+	}
+}
+
+// The symbols of files without syntax are not known, so that the total of mode symbol is a
+// lower bound while there are such files.
+func TestSymbolTotalsAreExactWhenAllIsParsed(t *testing.T) {
+	t.Parallel()
+	params := tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "Greet", Mode: "symbol"}}
+	for name, c := range map[string]struct {
+		change func(w *tooltest.World)
+		exact  bool
+	}{
+		"all is parsed":    {func(*tooltest.World) {}, true},
+		"two are parked":   {func(w *tooltest.World) { w.Parked = 2 }, false},
+		"words are sealed": {func(w *tooltest.World) { w.TextOnly = true; w.Write(root, "new.go", "func Greet() {}\n") }, false},
+	} {
+		w := indexed(t)
+		c.change(w)
+		e := call(t, w, "search", params)
+		if e.Error != nil || e.TotalIsExact != c.exact {
+			t.Errorf("%s: exact %v, %v", name, e.TotalIsExact, e.Error)
+		}
 	}
 }

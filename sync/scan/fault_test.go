@@ -305,3 +305,27 @@ func TestContextEndsWithTheScan(t *testing.T) {
 		group.Wait()
 	}
 }
+
+// What cannot be read is not said to be in the tree: a file, a directory, and what lies
+// below it.
+func TestExplainDoesNotClaimWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	fail := func(op, path string) error {
+		if op == "enter" && path == "closed" || op == "open" && path == "a.go" {
+			return unix.EACCES
+		}
+		return nil
+	}
+	w := newTree(t, Options{})
+	w.write("a.go", "package a\n")
+	w.write("closed/b.go", "package b\n")
+	s := New(w.root, Options{Fault: fail})
+	for _, path := range []string{"a.go", "closed"} {
+		if e, err := s.Explain(path); err != nil || e.LeftOut != store.LeftOutUnreadable || e.Detail == "" {
+			t.Errorf("%s: %+v, %v", path, e, err)
+		}
+	}
+	if e, err := s.Explain("closed/b.go"); !errors.Is(err, unix.EACCES) {
+		t.Errorf("below: %+v, %v", e, err)
+	}
+}

@@ -58,6 +58,13 @@ func (w *World) Content(_ context.Context, h merkle.Hash) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	data, ok := w.contents[h]
+	for _, c := range w.codebases {
+		for _, path := range w.Damaged {
+			if c.manifests[c.Current][path].Content == h {
+				return nil, fmt.Errorf("content %s: %w", h.Short(), store.ErrCorrupt)
+			}
+		}
+	}
 	if !ok {
 		return nil, fmt.Errorf("content %s: %w", h.Short(), store.ErrNotFound)
 	}
@@ -119,7 +126,7 @@ func (w *World) Check(_ context.Context, id store.CodebaseID, o tool.CheckOption
 		}
 		verdict = w.verdict(c, o)
 	}
-	verdict.Requires = w.Requires
+	verdict.Requires, verdict.Parked = w.Requires, w.Parked
 	reading := tool.Reading{Verdict: verdict, CanEmbed: !w.CannotEmbed, Running: w.Running}
 	if c.Current == 0 {
 		return reading, nil

@@ -28,6 +28,10 @@ type Knobs struct {
 	Unprovable string
 	// Kept are paths that cannot be read and are served as they were read last.
 	Kept []string
+	// Damaged are the paths whose contents the store does not give.
+	Damaged []string
+	// Parked is how many files of a snapshot could not be processed.
+	Parked int
 	// Unread is how many files mode regex cannot read.
 	Unread int
 	// Requires are the recipe fields that differ, and CannotEmbed says that the old model
