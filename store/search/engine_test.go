@@ -238,7 +238,7 @@ func TestWeakMatchIsSaid(t *testing.T) {
 // stands in them, and not the first or the largest.
 func TestHitNamesTheDefinitionThatTheQueryNames(t *testing.T) {
 	t.Parallel()
-	files := []segment.File{source("a.go", 0, "def Larger\nCloseConn is called\nand more\nand more\n", "def CloseConn\nx CloseConn\n", "def Other\nCloseConn\n")}
+	files := []segment.File{source("a.go", 0, "def Larger\nand more\nand more\ndef CloseConn\nx CloseConn\n", "def Other\nCloseConn\n")}
 	for _, mode := range []search.Mode{search.ModeText, search.ModeHybrid, search.ModeSymbol} {
 		for _, text := range []string{"CloseConn", "closeconn", "CloseConn()", "where is CloseConn"} {
 			if mode == search.ModeSymbol && strings.Contains(text, " ") {
