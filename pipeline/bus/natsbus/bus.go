@@ -152,6 +152,7 @@ func (b *Bus) start(ctx context.Context) (damage string, err error) {
 	if err := b.attach(ctx); err != nil {
 		return "", err
 	}
+	_ = b.Doubted() // later looks compare with the files of now
 	return "", b.inspect(ctx)
 }
 
