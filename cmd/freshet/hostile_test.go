@@ -227,7 +227,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("this system mounts nothing for a test: ", err)
 	}
 	const script = `
-mkdir -p "$5" && mount -t tmpfs -o size="$1"k tmpfs "$5" || exit 99
+mkdir -p "$5" && mount -t tmpfs -o size="$1"k,mode=700 tmpfs "$5" || exit 99
 "$0" index --json > "$2"
 code=$?
 mount -o remount,size=256m "$5" || exit 99

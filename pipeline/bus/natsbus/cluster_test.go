@@ -64,9 +64,13 @@ func TestPublishOutlivesElections(t *testing.T) {
 	must(t, err)
 	defer conn.Close()
 	var elections atomic.Int32
-	done := make(chan error, 1)
+	done, published := make(chan error, 1), make(chan struct{}, 1)
 	go func() {
 		for elections.Load() < 8 {
+			select { // a batch got through since the last election
+			case <-published:
+			case <-t.Context().Done():
+			}
 			answer, err := conn.Request("$JS.API.STREAM.LEADER.STEPDOWN.freshet-default", nil, 3*time.Second)
 			if err == nil && strings.Contains(string(answer.Data), `"success":true`) {
 				elections.Add(1)
@@ -74,7 +78,6 @@ func TestPublishOutlivesElections(t *testing.T) {
 			if t.Context().Err() != nil {
 				break
 			}
-			time.Sleep(400 * time.Millisecond)
 		}
 		done <- nil
 	}()
@@ -82,6 +85,10 @@ func TestPublishOutlivesElections(t *testing.T) {
 	batches := 0
 	for ; elections.Load() < 8; batches++ {
 		publishBatch(t, b, "c", batches*each, each, 20<<10)
+		select {
+		case published <- struct{}{}:
+		default:
+		}
 	}
 	must(t, receive(t, done))
 	state, err := b.State(t.Context())
