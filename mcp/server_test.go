@@ -122,7 +122,11 @@ func TestTelemetry(t *testing.T) {
 		callTool(t, session, tool.ToolSearch, map[string]any{"query": "Retry"})
 		callTool(t, session, tool.ToolSearch, map[string]any{"query": ""})
 		callTool(t, session, tool.ToolRead, map[string]any{"targets": []string{"main.go"}})
-		callTool(t, session, tool.ToolSearch, map[string]any{"query": "unheard"})
+		const token = "ghp_9f2KxQ7mZp4LwT8vRn3BcY6hJd5GsA1eUoXi"
+		callTool(t, session, tool.ToolSearch, map[string]any{"query": "unheard " + token})
+		if strings.Contains(written.String(), token) || text && !strings.Contains(written.String(), "unheard") {
+			t.Errorf("with the opt-in %v, a query with a credential stands in %s", text, written.String())
+		}
 		var lines []record
 		for line := range bytes.Lines(written.Bytes()) {
 			var r record

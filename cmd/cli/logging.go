@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/freshet/freshet/mcp/tool"
 )
 
 // logSetting says which log messages go to stderr, and how. An empty member is not set.
@@ -76,7 +78,7 @@ func (r *run) logger(own slog.Level) (*slog.Logger, error) {
 	if chosen.format == "json" {
 		handler = slog.NewJSONHandler(r.Stderr, options)
 	}
-	log := slog.New(handler)
+	log := slog.New(tool.LogHandler(handler))
 	for _, name := range unknownVariables(r.Environment) {
 		log.Warn("environment variable is unknown and ignored", "name", name, "nearest", nearestVariable(name))
 	}
