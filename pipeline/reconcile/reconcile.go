@@ -230,8 +230,9 @@ func (r *Reconciler) requeueAll(ctx context.Context) error {
 }
 
 // older tells whether the store is older than the log, as one that was put back is: the log
-// then has messages that the store neither published, as far as it knows, nor is about to
-// publish, nor had published before. A log that knows the future of the store would take
+// then has messages of the outbox that the store neither published, as far as it knows, nor
+// is about to publish, nor had published before. What a stage publishes does not pass the
+// outbox and says nothing. A log that knows the future of the store would take
 // what the store does next for repeats.
 func (r *Reconciler) older(ctx context.Context, known store.LogPosition, state bus.State) (bool, error) {
 	if state.Last <= known.Sequence {
@@ -249,7 +250,7 @@ func (r *Reconciler) older(ctx context.Context, known store.LogPosition, state b
 	}
 	older := false
 	err = r.log.Read(ctx, 1, 0, func(m bus.Stored) error {
-		if m.Sequence <= known.Sequence {
+		if m.Sequence <= known.Sequence || byStage(m.Data) {
 			published[m.ID] = true // a dead letter that was tried again has the ID of before
 		} else if !published[m.ID] {
 			older = true
@@ -476,4 +477,10 @@ func (r *Reconciler) requeue(ctx context.Context, c store.Codebase) error {
 		return err
 	}
 	return r.pump.Flush(ctx)
+}
+
+// byStage tells whether a stage published a message, without the outbox.
+func byStage(data []byte) bool {
+	e, err := event.Decode(data)
+	return err == nil && (e.Type == event.FilesChunked || e.Type == event.FilesEmbedded)
 }
