@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math"
 	"net/http"
 	"regexp"
@@ -98,7 +97,7 @@ func (w *exactWriter) Write(data []byte) (int, error) {
 // end passes on the last line.
 func (w *exactWriter) end() {
 	if len(w.held) > 0 {
-		_, _ = io.WriteString(w.ResponseWriter, string(w.exact.out(w.held))) // a client that is gone does not matter
+		_, _ = w.ResponseWriter.Write(w.exact.out(w.held)) // a client that is gone does not matter
 	}
 }
 

@@ -37,6 +37,7 @@ func dialStdio(t *testing.T, server *Server, roots ...string) *mcp.ClientSession
 	go func() { ended <- server.ServeStdio(t.Context(), fromClient, toClient) }()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	for _, uri := range roots {
+		//lint:ignore SA1019 clients name their roots by this list
 		client.AddRoots(&mcp.Root{URI: uri})
 	}
 	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})

@@ -169,13 +169,12 @@ func provider(t *testing.T, transport http.RoundTripper) *served.Provider {
 // corpus is a store with codebases whose files hold texts that repeat, and the events that
 // have them embedded.
 type corpus struct {
-	store    store.Store
-	recipe   store.Recipe
-	events   [][]byte
-	keys     []store.SyntaxKey
-	texts    []merkle.Hash // distinct
-	bodies   map[merkle.Hash]string
-	codebase store.CodebaseID
+	store  store.Store
+	recipe store.Recipe
+	events [][]byte
+	keys   []store.SyntaxKey
+	texts  []merkle.Hash // distinct
+	bodies map[merkle.Hash]string
 }
 
 // newCorpus makes so many chunks of distinct texts in files of twelve, and at least three
