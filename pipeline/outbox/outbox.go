@@ -161,12 +161,13 @@ func (p *Pump) publish(ctx context.Context, events []store.OutboxEvent, messages
 		p.waiting.Store(&wait{since: p.waiting.Load().since, err: err})
 		return fmt.Errorf("publish %d events of %s: %w", len(events), events[0].Codebase, err)
 	}
-	p.waiting.Store(nil)
 	if p.incarnation == "" || p.shared {
 		if p.incarnation, err = p.whichLog(ctx); err != nil {
+			p.waiting.Store(&wait{since: p.waiting.Load().since, err: err})
 			return fmt.Errorf("inspect log: %w", err)
 		}
 	}
+	p.waiting.Store(nil)
 	at := store.LogPosition{Incarnation: p.incarnation, Sequence: sequence}
 	if err := p.store.MarkPublished(ctx, events, at); err != nil {
 		return fmt.Errorf("mark published: %w", err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -28,14 +27,14 @@ func (b *Bus) State(ctx context.Context) (bus.State, error) {
 	return b.state(ctx)
 }
 
-// state looks again while another process makes the log anew, and while a cluster that this
-// process is connected to elects: what it asked a leader that is gone is never answered.
+// state looks again while another process makes the log anew, and once more when a cluster
+// that this process is connected to does not answer: it may have been electing, and what is
+// asked of a leader that is gone is never answered.
 func (b *Bus) state(ctx context.Context) (bus.State, error) {
-	deadline := time.Now().Add(electWait)
 	for tries := 1; ; tries++ {
 		s, err := b.stateNow(ctx)
 		reset := errors.Is(err, errReset) || errors.Is(err, jetstream.ErrStreamNotFound)
-		elects := b.remote() && unready(err) && b.conn.IsConnected() && time.Now().Before(deadline)
+		elects := tries == 1 && b.remote() && unready(err) && b.conn.IsConnected()
 		if !reset && !elects || tries == createTries || bus.Pause(ctx, bus.MinDelay) != nil {
 			return s, err
 		}
