@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus"
 )
 
 // errHostGone is returned by a call whose host ended before it answered: it may be made
@@ -38,7 +39,7 @@ func dial(ctx context.Context, home string) (conn net.Conn, pid int, err error) 
 		if lasted := time.Duration(tries) * queuePause; lasted >= silenceCheck && (suspended(holder) || lasted >= maxSilences*silenceCheck) {
 			return nil, holder, silent(home, holder, lasted)
 		}
-		if err := pause(ctx, queuePause); err != nil {
+		if err := bus.Pause(ctx, queuePause); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -58,18 +59,6 @@ func dial(ctx context.Context, home string) (conn net.Conn, pid int, err error) 
 
 // queuePause is the time between tries to get into a host's queue.
 const queuePause = 100 * time.Millisecond
-
-// pause waits, or returns the error of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
 
 // listener reads what a host says, and gives up on one that is silent.
 type listener struct {

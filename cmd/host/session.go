@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus"
 )
 
 // Session makes calls on a data directory: as its host, or attached to the host there is.
@@ -174,7 +175,7 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 			if envelope := host.dispatchLocal(ctx, verb, raw, observe); envelope != nil {
 				return envelope, nil
 			}
-			if err := pause(ctx, attachPause); err != nil {
+			if err := bus.Pause(ctx, attachPause); err != nil {
 				return nil, err
 			}
 			continue
@@ -198,7 +199,7 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 				return nil, silent(s.opts.Home, holder, lasted)
 			}
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := bus.Pause(ctx, wait); err != nil {
 			return nil, err
 		}
 		wait = min(2*wait, attachPauseMax)
