@@ -128,11 +128,11 @@ func (m *machine) catchUp(t *rapid.T) {
 		got = append(got, entry.Path)
 		data, err := m.rig.store.Content(t.Context(), entry.Content)
 		if err != nil || string(data) != want[entry.Path] {
-			t.Errorf("%s holds %q (%v), want %q", entry.Path, data, err, want[entry.Path])
+			t.Fatalf("%s holds %q (%v), want %q", entry.Path, data, err, want[entry.Path])
 		}
 	}
 	if paths := slices.Sorted(maps.Keys(want)); !slices.Equal(got, paths) {
-		t.Errorf("manifest has %v, want %v", got, paths)
+		t.Fatalf("manifest has %v, want %v", got, paths)
 	}
 }
 

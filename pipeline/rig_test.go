@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
@@ -207,18 +208,29 @@ func (r *rig) current() store.Snapshot {
 // digest is the canonical digest of what is served.
 func (r *rig) digest() string {
 	r.t.Helper()
-	digest, _, err := canon.Export(r.t.Context(), r.store, r.codebase.ID, r.current().Number, canon.Options{Recipe: r.recipe}, nil)
-	r.must(err)
+	digest, _ := r.export()
 	return digest
 }
 
-// cleanDigest is the canonical digest of a build of the tree from nothing.
-func (r *rig) cleanDigest() string {
+// export returns the canonical digest of what is served, and its lines.
+func (r *rig) export() (digest string, lines []string) {
+	r.t.Helper()
+	digest, _, err := canon.Export(r.t.Context(), r.store, r.codebase.ID, r.current().Number, canon.Options{Recipe: r.recipe},
+		func(line string) error {
+			lines = append(lines, line)
+			return nil
+		})
+	r.must(err)
+	return digest, lines
+}
+
+// exportClean is export of a build of the tree from nothing.
+func (r *rig) exportClean() (digest string, lines []string) {
 	r.t.Helper()
 	clean := newRig(r.t, rigOptions{root: r.root, chunker: r.recipe.Chunker, provider: r.provider.Provider, threshold: -1})
 	defer clean.stop()
 	clean.catchUp()
-	return clean.digest()
+	return clean.export()
 }
 
 // wantClean fails the test unless the index equals one from scratch, and its segments hold
@@ -228,8 +240,10 @@ func (r *rig) wantClean() {
 	err := canon.CheckSegments(r.t.Context(), r.store, r.codebase.ID, r.current().Number, canon.Options{Recipe: r.recipe},
 		r.pipeline.Sealer.Load, func(path, what string) { r.t.Errorf("%s: %s", path, what) })
 	r.must(err)
-	if got, want := r.digest(), r.cleanDigest(); got != want {
-		r.t.Errorf("digest %s, a clean build has %s", got, want)
+	digest, got := r.export()
+	clean, want := r.exportClean()
+	if digest != clean {
+		r.t.Errorf("the digest is not that of a clean build:\n%s", cmp.Diff(want, got))
 	}
 }
 

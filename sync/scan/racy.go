@@ -3,6 +3,8 @@ package scan
 import (
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/freshet/freshet/store"
 )
 
@@ -18,6 +20,18 @@ type clock struct {
 	start       int64
 	granularity int64
 	stamp       func(int64) int64
+}
+
+// fileClock is the clock that the kernel stamps files with. It stands between two ticks of
+// the timer: a few milliseconds behind time.Now, and as far behind as the processor that
+// keeps the time was not scheduled where that is a virtual one. By time.Now such a stamp
+// would look older than the scan although it can be given again after it.
+func fileClock() time.Time {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now); err != nil {
+		return time.Now()
+	}
+	return time.Unix(now.Unix())
 }
 
 func (s *Scanner) clock() clock {

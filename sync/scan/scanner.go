@@ -46,7 +46,7 @@ type Options struct {
 	// Fault stands in for a failing disk and for writers at awkward moments: it is asked
 	// before each step (stat, open, read, list, ...) on a path. nil is a disk without faults.
 	Fault func(op, path string) error
-	Now   func() time.Time // nil means time.Now
+	Now   func() time.Time // nil means the clock of the kernel's file times
 	Log   *slog.Logger     // nil means discard
 }
 
@@ -81,7 +81,7 @@ func New(root string, opts Options) *Scanner {
 		opts.Granularity = defaultGranularity
 	}
 	if opts.Now == nil {
-		opts.Now = time.Now
+		opts.Now = fileClock
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
