@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/freshet/freshet/cmd/host"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/mcptest"
 	"github.com/freshet/freshet/mcp/tool"
 )
@@ -95,7 +95,7 @@ func measureMCP(ctx context.Context, s settings) error {
 }
 
 func (f *fleet) measure(ctx context.Context) error {
-	token, err := host.Token(filepath.Join(f.work, "home"))
+	token, err := datadir.Token(filepath.Join(f.work, "home"))
 	if err != nil {
 		return err
 	}

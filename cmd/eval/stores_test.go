@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/freshet/freshet/cmd/eval"
-	"github.com/freshet/freshet/cmd/host"
+	"github.com/freshet/freshet/cmd/recipe"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus/membus"
 	"github.com/freshet/freshet/pipeline/chunk"
@@ -52,7 +52,7 @@ func index(t *testing.T, s store.Store, id store.CodebaseID, root string) store.
 	}
 	provider, bus, sealed := builtin.New(), membus.New(), make(chan store.Snapshot, 10)
 	p := pipeline.New(pipeline.Parts{
-		Store: s, Bus: bus, Recipe: host.Recipe(provider), Provider: provider, Cutter: inProcess{},
+		Store: s, Bus: bus, Recipe: recipe.Of(provider), Provider: provider, Cutter: inProcess{},
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: -1,
 		OnSealed: func(snapshot store.Snapshot) { sealed <- snapshot },
 	})
@@ -64,7 +64,7 @@ func index(t *testing.T, s store.Store, id store.CodebaseID, root string) store.
 	must(err)
 	ctx, stop := context.WithCancel(t.Context())
 	g, ctx := errgroup.WithContext(ctx)
-	synchronizer := merklesync.New(s, id, merklesync.Options{Outbox: p.Outbox, Recipe: host.Recipe(provider)})
+	synchronizer := merklesync.New(s, id, merklesync.Options{Outbox: p.Outbox, Recipe: recipe.Of(provider)})
 	g.Go(func() error { return p.Run(ctx) })
 	g.Go(func() error { return synchronizer.Run(ctx) })
 	defer func() {

@@ -75,7 +75,7 @@ func owners() map[string][]string {
 		"github.com/klauspost/compress":          {"store", "pipeline/bus/natsbus"},
 		"github.com/go-enry/go-enry/v2/data":     {"sync/language"},
 		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding", "pipeline/bus/natsbus", "cmd/train"},
-		"golang.org/x/sys":                       {"sync", "store", "pipeline/chunk", "cmd/host"},
+		"golang.org/x/sys":                       {"sync", "store", "pipeline/chunk", "cmd"},
 		"golang.org/x/sync":                      {"sync", "store", "pipeline", "cmd"},
 		"golang.org/x/time":                      {"pipeline/remote"},
 	}

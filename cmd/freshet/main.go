@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/freshet/freshet/cmd/cli"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/cmd/host"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/chunk"
@@ -53,8 +54,8 @@ func run() int {
 		Agents:  agents{children: children, cluster: shared, services: chosen},
 		Workers: workers{cluster: shared, children: children, services: chosen}, Parent: os.Getppid, Token: os.Getenv("FRESHET_TOKEN"), AllowRoots: filepath.SplitList(os.Getenv("FRESHET_ALLOW_ROOT")),
 		HomeToken: func(home string) (token, file string, err error) {
-			token, err = host.Token(home)
-			return token, host.TokenPath(home), err
+			token, err = datadir.Token(home)
+			return token, datadir.TokenPath(home), err
 		},
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
 			return append(host.Diagnose(ctx, host.Options{

@@ -7,34 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store/sqlitestore"
-	"github.com/freshet/freshet/sync/merkle"
 )
-
-// damagedPrefix is how the name of a damaged store that was set aside begins.
-const damagedPrefix = storeName + ".damaged-"
-
-// keptStores lists the damaged stores of a data directory that were set aside, oldest first.
-func keptStores(home string) []string {
-	entries, err := os.ReadDir(home)
-	if err != nil {
-		return nil
-	}
-	var kept []string
-	for _, e := range entries {
-		if len(e.Name()) > len(damagedPrefix) && e.Name()[:len(damagedPrefix)] == damagedPrefix {
-			kept = append(kept, filepath.Join(home, e.Name()))
-		}
-	}
-	slices.Sort(kept)
-	return kept
-}
 
 // repairs reports whether a call asks for damage to be repaired.
 func repairs(verb string, params json.RawMessage) bool {
@@ -46,7 +26,7 @@ func repairs(verb string, params json.RawMessage) bool {
 // again from the files on disk; see sqlitestore.Store.Salvage. Its directory is removed by
 // the next start unless it is put in the place of the store.
 func freshStore(ctx context.Context, o Options) (_ *sqlitestore.Store, err error) {
-	dir, err := benchDirectory(o.Home)
+	dir, err := datadir.Scratch(o.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +34,7 @@ func freshStore(ctx context.Context, o Options) (_ *sqlitestore.Store, err error
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	done, err := fresh.Salvage(ctx, filepath.Join(o.Home, storeName))
+	done, err := fresh.Salvage(ctx, datadir.StorePath(o.Home))
 	if err != nil {
 		return nil, errors.Join(err, fresh.Close(), os.RemoveAll(dir))
 	}
@@ -66,8 +46,8 @@ func freshStore(ctx context.Context, o Options) (_ *sqlitestore.Store, err error
 // name of its own, in one step where the file system can exchange two names. The caller
 // holds the lock of the data directory and has closed the store.
 func replaceStore(o Options, fresh string) (kept string, err error) {
-	damaged := filepath.Join(o.Home, storeName)
-	kept = filepath.Join(o.Home, damagedPrefix+o.Now().UTC().Format("20060102T150405.000000000"))
+	damaged := datadir.StorePath(o.Home)
+	kept = filepath.Join(o.Home, datadir.AsidePrefix+o.Now().UTC().Format("20060102T150405.000000000"))
 	if err := os.Rename(fresh, kept); err != nil {
 		return "", fmt.Errorf("set the damaged store aside: %w", err)
 	}
@@ -96,7 +76,7 @@ func replaceStore(o Options, fresh string) (kept string, err error) {
 // rescue replaces a store that does not open by one with what could be salvaged of it. It
 // returns errHeld while another process holds the data directory.
 func rescue(ctx context.Context, o Options) error {
-	lock, err := lockDirectory(o.Home)
+	lock, err := datadir.Lock(o.Home)
 	if err != nil {
 		return err
 	}
@@ -211,14 +191,4 @@ func tell(ctx context.Context, observe tool.Observer, what string) (stop func())
 		cancel()
 		<-done
 	}
-}
-
-// keptNotes tells which damaged stores were kept and how to delete them.
-func keptNotes(home string) []string {
-	var notes []string
-	for _, dir := range keptStores(home) {
-		notes = append(notes, fmt.Sprintf("%s is a damaged store that was set aside; when nothing in it is missed: rm -r %s",
-			merkle.QuotePath(dir), tool.ShellWord(dir)))
-	}
-	return notes
 }

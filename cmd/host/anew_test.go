@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -45,7 +46,7 @@ func patient(t *testing.T, s *Session, verb string, params map[string]any) *tool
 // eachPage changes the pages of a closed database that hold a text.
 func eachPage(t *testing.T, home, text string, change func(page []byte)) {
 	t.Helper()
-	path := filepath.Join(home, storeName, "freshet.db")
+	path := filepath.Join(home, datadir.StoreName, "freshet.db")
 	data, err := os.ReadFile(path)
 	check(t, err)
 	found := false
@@ -67,7 +68,7 @@ func eachPage(t *testing.T, home, text string, change func(page []byte)) {
 // embedded whose vector can be read from the old one.
 func TestRepairReplacesADamagedStoreAndEmbedsNothingAgain(t *testing.T) {
 	t.Parallel()
-	path := func(home string) string { return filepath.Join(home, storeName, "freshet.db") }
+	path := func(home string) string { return filepath.Join(home, datadir.StoreName, "freshet.db") }
 	cases := []struct {
 		name   string
 		damage func(t *testing.T, home string)

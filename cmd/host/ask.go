@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 	"github.com/freshet/freshet/store"
@@ -102,7 +103,7 @@ func (a answerer) tell(ctx context.Context, q question, t *told) error {
 func (a answerer) observe(ctx context.Context, look func(context.Context) (merklesync.Observation, error), t *told) error {
 	seen, err := look(ctx)
 	if err != nil {
-		return rootError(a.id, err)
+		return advice.RootCode(a.id, err)
 	}
 	o := observation{Observation: seen}
 	o.Observation.Changes, o.Observation.Kept = nil, nil // may hold bytes that JSON does not

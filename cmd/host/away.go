@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/store/search"
 )
 
@@ -38,7 +39,7 @@ func (h *Host) unpublished() []search.Warning {
 	}
 	why := "it does not answer"
 	if cause != nil {
-		why = adviseRoom(h.opts.Home, cause).Error()
+		why = datadir.AdviseRoom(h.opts.Home, cause).Error()
 	}
 	return []search.Warning{{Code: "log_away", Message: fmt.Sprintf("the event log has taken no events for %s (%s): "+
 		"what changed is committed and is indexed when the log is back; `freshet doctor` looks for the cause, a full disk of a server is one",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -58,12 +59,12 @@ type searcher struct{ *Host }
 func (s searcher) Search(ctx context.Context, view store.View, q search.Query) (search.Result, error) {
 	result, err := s.engine.Search(ctx, view, q)
 	if !errors.Is(err, store.ErrNotFound) {
-		return result, adviseDamage(view.Snapshot.Codebase, err)
+		return result, advice.Damage(view.Snapshot.Codebase, err)
 	}
 	view, verr := s.reads.View(ctx, view.Snapshot.Codebase, view.Snapshot.Number)
 	if verr != nil {
 		return result, errors.Join(err, verr)
 	}
 	result, err = s.engine.Search(ctx, view, q)
-	return result, adviseDamage(view.Snapshot.Codebase, err)
+	return result, advice.Damage(view.Snapshot.Codebase, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus/membus"
 	"github.com/freshet/freshet/pipeline/chunk"
@@ -45,7 +46,7 @@ type bench struct {
 
 // openBench opens a bench whose work ends with workCtx at the latest.
 func openBench(ctx, workCtx context.Context, k kit) (*bench, error) {
-	dir, err := benchDirectory(k.home)
+	dir, err := datadir.Scratch(k.home)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (b *bench) synchronizer(ctx context.Context, c store.Codebase) (*merklesync
 		return nil, err
 	}
 	s := merklesync.New(b.store, c.ID, merklesync.Options{
-		Outbox: b.pipeline.Outbox, Recipe: b.recipe, Scan: scanOptions(b.home, b.log), Log: b.log,
+		Outbox: b.pipeline.Outbox, Recipe: b.recipe, Scan: datadir.ScanOptions(b.home, b.log), Log: b.log,
 	})
 	b.work.Go(func() error { return s.Run(b.workCtx) })
 	return s, nil

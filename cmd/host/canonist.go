@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/freshet/freshet/cmd/advice"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/history"
 	"github.com/freshet/freshet/store"
@@ -51,7 +53,7 @@ const maxDifferences = 100
 func (c canonist) Verify(ctx context.Context, id store.CodebaseID, repair bool) (tool.Verification, error) {
 	if repair {
 		if err := c.intact(ctx); err != nil {
-			return tool.Verification{}, adviseDamage(id, err)
+			return tool.Verification{}, advice.Damage(id, err)
 		}
 	}
 	synchronizer, err := c.follow(id)
@@ -66,8 +68,8 @@ func (c canonist) Verify(ctx context.Context, id store.CodebaseID, repair bool) 
 			v.Repaired = true
 		}
 	}
-	v.Kept = keptNotes(c.opts.Home)
-	return v, adviseDamage(id, err)
+	v.Kept = datadir.AsideNotes(c.opts.Home)
+	return v, advice.Damage(id, err)
 }
 
 // intact checks the database of a store that is the data directory's own.
@@ -88,7 +90,7 @@ func (c canonist) compare(ctx context.Context, id store.CodebaseID, live looker)
 		return v, err
 	}
 	if !c.here(codebase) {
-		return v, elsewhere(codebase)
+		return v, advice.Elsewhere(codebase)
 	}
 	bench, err := openBench(ctx, c.workCtx, c.kit())
 	if err != nil {
@@ -143,7 +145,7 @@ func (c canonist) align(ctx context.Context, codebase store.Codebase, live looke
 	for range alignTries {
 		seen, err := live.Check(ctx)
 		if err != nil {
-			return served, 0, rootError(codebase.ID, err)
+			return served, 0, advice.RootCode(codebase.ID, err)
 		}
 		if seen, err = c.settle(ctx, codebase.ID, live, seen); err != nil {
 			return served, 0, err
@@ -172,7 +174,7 @@ func (c canonist) align(ctx context.Context, codebase store.Codebase, live looke
 	}
 	return served, 0, tool.Errorf(tool.CodeSourceChanged,
 		"the tree changed during each of %d looks at it, so that no state of it could be compared; nothing says that the index is wrong", alignTries).
-		Next(command(fmt.Sprintf("freshet verify %s", codebase.ID), "compares when the tree is edited less often"))
+		Next(advice.Command(fmt.Sprintf("freshet verify %s", codebase.ID), "compares when the tree is edited less often"))
 }
 
 // repair makes the segments of a codebase again. With rows, what was derived from its files

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/store"
@@ -42,7 +43,7 @@ func (c checker) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOpt
 		if ctx.Err() != nil || errors.Is(err, merklesync.ErrEnded) {
 			return tool.Reading{}, err
 		}
-		verdict.State, verdict.Reason = search.Unknown, adviseRoot(id, err).Error()
+		verdict.State, verdict.Reason = search.Unknown, advice.Root(id, err).Error()
 		if c.away() != nil && errors.Is(err, context.DeadlineExceeded) {
 			verdict.Reason = "the tree changed, and cannot be compared while the store is away"
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store/search"
 )
@@ -20,7 +21,7 @@ func TestLogDamagedUnderALiveHost(t *testing.T) {
 	t.Parallel()
 	blocks := func(t *testing.T, home string, damage func(path string, size int64) error) {
 		t.Helper()
-		paths, err := filepath.Glob(filepath.Join(home, logName, "jetstream", "$G", "streams", "freshet-default", "msgs", "*.blk"))
+		paths, err := filepath.Glob(filepath.Join(home, datadir.LogName, "jetstream", "$G", "streams", "freshet-default", "msgs", "*.blk"))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("blocks %v, %v", paths, err)
 		}
@@ -36,7 +37,7 @@ func TestLogDamagedUnderALiveHost(t *testing.T) {
 		damage  func(t *testing.T, home string)
 	}{
 		{"stream removed", true, func(t *testing.T, home string) {
-			check(t, os.RemoveAll(filepath.Join(home, logName, "jetstream", "$G", "streams", "freshet-default")))
+			check(t, os.RemoveAll(filepath.Join(home, datadir.LogName, "jetstream", "$G", "streams", "freshet-default")))
 		}},
 		{"blocks removed", true, func(t *testing.T, home string) {
 			blocks(t, home, func(path string, _ int64) error { return os.Remove(path) })
@@ -103,7 +104,7 @@ func TestDamagedCodebaseCostsItself(t *testing.T) {
 	must(t, s, "index", map[string]any{"path": good, "wait": true})
 	must(t, s, "index", map[string]any{"path": bad, "wait": true})
 	check(t, s.Close())
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, storeName, "freshet.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, datadir.StoreName, "freshet.db"))
 	check(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE codebases SET body = zeroblob(length(body)) WHERE CAST(root AS TEXT) = ?", bad)
 	check(t, err)

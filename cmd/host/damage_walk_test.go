@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/store/search"
 )
 
@@ -133,7 +134,7 @@ func copyFiles(t *testing.T, to, from string) {
 func partsOf(t *testing.T, home string) []part {
 	t.Helper()
 	var parts []part
-	base := filepath.Join(storeName, "freshet.db")
+	base := filepath.Join(datadir.StoreName, "freshet.db")
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, base)+"?mode=ro")
 	check(t, err)
 	rows, err := db.QueryContext(t.Context(), "SELECT type, name, rootpage FROM sqlite_schema WHERE rootpage > 0 ORDER BY name")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/scan"
@@ -26,7 +27,7 @@ func TestDataDirectoryInATreeIsNeverShown(t *testing.T) {
 	for _, home := range []string{own, other, ignored} {
 		check(t, os.MkdirAll(home, 0o700))
 		if home != own {
-			lock, err := lockDirectory(home) // as another process leaves it
+			lock, err := datadir.Lock(home) // as another process leaves it
 			check(t, err)
 			check(t, lock.Close())
 		}

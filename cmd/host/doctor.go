@@ -16,6 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/freshet/freshet/cmd/datadir"
+	"github.com/freshet/freshet/cmd/socket"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/embedding"
@@ -30,7 +32,7 @@ import (
 func Diagnose(ctx context.Context, opts Options, dir string) []tool.Finding {
 	opts = opts.withDefaults()
 	findings := []tool.Finding{
-		good("version", fmt.Sprintf("freshet %s, protocol %d, %s on %s", opts.Version, protocol, runtime.Version(), runtime.GOARCH)),
+		good("version", fmt.Sprintf("freshet %s, protocol %d, %s on %s", opts.Version, socket.Protocol, runtime.Version(), runtime.GOARCH)),
 		diagnoseHome(opts.Home), diagnoseDisk(opts.Home), diagnoseHost(ctx, opts),
 	}
 	findings = append(findings, diagnoseData(ctx, opts)...)
@@ -80,7 +82,7 @@ func diagnoseHome(home string) tool.Finding {
 		}
 		return good(check, home+" is made when it is first needed")
 	}
-	probe, err := os.CreateTemp(home, probePrefix)
+	probe, err := os.CreateTemp(home, datadir.ProbePrefix)
 	if err == nil {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
@@ -88,7 +90,7 @@ func diagnoseHome(home string) tool.Finding {
 		return bad(check, fmt.Sprintf("%s is not writable: %v", home, err), "give this user the right to write to it, or choose another --home")
 	}
 	var refused *tool.Error
-	if err := checkHome(home); errors.As(err, &refused) {
+	if err := datadir.Check(home); errors.As(err, &refused) {
 		return bad(check, refused.Message, tool.Command(refused.NextSteps[0])+": "+refused.NextSteps[0].Why)
 	}
 	if info, err := os.Stat(home); err == nil && info.Mode().Perm()&0o077 != 0 {
@@ -125,7 +127,7 @@ const answerTime = 5 * time.Second
 
 func diagnoseHost(ctx context.Context, opts Options) tool.Finding {
 	const check = "host"
-	holder, held := lockHolder(opts.Home)
+	holder, held := datadir.Holder(opts.Home)
 	if !held {
 		return good(check, "none runs; the next call becomes it")
 	}
@@ -133,16 +135,16 @@ func diagnoseHost(ctx context.Context, opts Options) tool.Finding {
 	if holder > 0 {
 		who = fmt.Sprintf("process %d", holder)
 	}
-	if suspended(holder) {
+	if socket.Suspended(holder) {
 		return bad(check, who+" holds the data directory and is suspended, by Ctrl-Z, SIGSTOP or a debugger",
 			fmt.Sprintf("kill -CONT %d lets it go on, kill -KILL %d ends it; another process takes its place", holder, holder))
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	started := time.Now()
-	envelope, err := call(ctx, opts.Home, opts.Version, "status", json.RawMessage("{}"), func(tool.Notice) error { return nil })
+	envelope, err := socket.Call(ctx, opts.Home, opts.Version, "status", json.RawMessage("{}"), func(tool.Notice) error { return nil })
 	switch {
-	case errors.Is(err, errRefused):
+	case errors.Is(err, socket.ErrRefused):
 		return bad(check, err.Error(), "install the same version everywhere, or end "+who)
 	case err != nil:
 		return bad(check, fmt.Sprintf("%s holds the data directory and does not answer: %v", who, err), "end it, then try again")
@@ -150,32 +152,6 @@ func diagnoseHost(ctx context.Context, opts Options) tool.Finding {
 		return bad(check, fmt.Sprintf("%s answers: %v", who, envelope.Error), "")
 	}
 	return good(check, fmt.Sprintf("%s answers in %.0f ms", who, math.Ceil(float64(time.Since(started).Microseconds())/1000)))
-}
-
-// lockHolder says whether the lock of a data directory is held, and by which process as
-// far as the system tells.
-func lockHolder(home string) (pid int, held bool) {
-	file, err := os.Open(filepath.Join(home, lockName))
-	if err != nil {
-		return 0, false
-	}
-	defer func() { _ = file.Close() }()
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
-		return 0, false // closing the file gives the lock back
-	}
-	var st unix.Stat_t
-	locks, err := os.ReadFile("/proc/locks")
-	if err != nil || unix.Fstat(int(file.Fd()), &st) != nil {
-		return 0, true
-	}
-	inode := ":" + strconv.FormatUint(st.Ino, 10)
-	for line := range strings.Lines(string(locks)) {
-		fields := strings.Fields(line)
-		if len(fields) > 5 && fields[1] == "FLOCK" && strings.HasSuffix(fields[5], inode) {
-			pid, _ = strconv.Atoi(fields[4])
-		}
-	}
-	return pid, true
 }
 
 // What the system ought to allow.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -28,12 +29,12 @@ func TestDiagnoseDamage(t *testing.T) {
 			eachPage(t, home, "SQLite format 3\x00", func(page []byte) { clear(page) })
 		}},
 		"segment": {storeCheck, func(home string) {
-			names, err := filepath.Glob(filepath.Join(home, storeName, "segments", "*.seg"))
+			names, err := filepath.Glob(filepath.Join(home, datadir.StoreName, "segments", "*.seg"))
 			check(t, err)
 			check(t, os.Truncate(names[0], 100))
 		}},
 		"log": {logCheck, func(home string) {
-			eachBlock(t, filepath.Join(home, logName), func(path string, data []byte) { check(t, os.Truncate(path, int64(len(data)/2))) })
+			eachBlock(t, datadir.LogPath(home), func(path string, data []byte) { check(t, os.Truncate(path, int64(len(data)/2))) })
 		}},
 	}
 	for name, c := range cases {

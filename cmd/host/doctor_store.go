@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/freshet/freshet/cmd/advice"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
@@ -36,22 +38,22 @@ func diagnoseData(ctx context.Context, opts Options) []tool.Finding {
 		return nil
 	}
 	findings := []tool.Finding{diagnoseStore(ctx, opts.Home)}
-	if _, held := lockHolder(opts.Home); !held {
+	if _, held := datadir.Holder(opts.Home); !held {
 		findings = append(findings, diagnoseLocalLog(ctx, opts))
 	}
-	for _, dir := range keptStores(opts.Home) {
+	for _, dir := range datadir.Aside(opts.Home) {
 		findings = append(findings, poor(asideCheck, dir+" is a damaged store that was set aside", "when nothing in it is missed: rm -r "+tool.ShellWord(dir)))
 	}
 	return findings
 }
 
 func diagnoseStore(ctx context.Context, home string) tool.Finding {
-	dir := filepath.Join(home, storeName)
+	dir := datadir.StorePath(home)
 	err := sqlitestore.Examine(ctx, dir)
 	switch {
 	case err == nil:
 		return good(storeCheck, "every page, row, content and segment of the store is whole")
-	case damaged(err):
+	case advice.IsDamage(err):
 		return broken(storeCheck, err.Error(), "run `freshet verify --repair` in a codebase: it sets the damaged store aside and embeds nothing that can be read of it")
 	case errors.Is(err, store.ErrNewerSchema):
 		return bad(storeCheck, err.Error(), "install a newer freshet")
@@ -63,7 +65,7 @@ func diagnoseStore(ctx context.Context, home string) tool.Finding {
 // with what the store knows of it.
 func diagnoseLocalLog(ctx context.Context, opts Options) (f tool.Finding) {
 	const heals = "nothing need be done: the next command begins the log anew and indexes what is missing"
-	dir := filepath.Join(opts.Home, logName)
+	dir := datadir.LogPath(opts.Home)
 	info, err := os.Stat(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return good(logCheck, "the event log is made when it is first needed")
@@ -76,7 +78,7 @@ func diagnoseLocalLog(ctx context.Context, opts Options) (f tool.Finding) {
 		return poor(logCheck, fmt.Sprintf("the event log was not checked: %v", err), "make room in the directory for temporary files")
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	copied := filepath.Join(scratch, logName)
+	copied := filepath.Join(scratch, datadir.LogName)
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		return broken(logCheck, fmt.Sprintf("the event log cannot be read: %v", err), heals)
 	}
@@ -88,7 +90,7 @@ func diagnoseLocalLog(ctx context.Context, opts Options) (f tool.Finding) {
 	if r := log.Report(); r.Recreated {
 		return broken(logCheck, "the event log is damaged: "+r.Reason, heals)
 	}
-	known, err := sqlitestore.LogPosition(ctx, filepath.Join(opts.Home, storeName))
+	known, err := sqlitestore.LogPosition(ctx, datadir.StorePath(opts.Home))
 	if err != nil {
 		return poor(logCheck, "what the store knows of the event log cannot be read", "mend the store first")
 	}

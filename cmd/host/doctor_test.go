@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/chunk"
 )
@@ -53,7 +54,7 @@ func TestDiagnose(t *testing.T) {
 func TestDiagnoseDeadHost(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	lock, err := lockDirectory(home)
+	lock, err := datadir.Lock(home)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/freshet/freshet/cmd/advice"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
 	merklesync "github.com/freshet/freshet/sync"
@@ -80,7 +82,7 @@ func (h *Host) synchronizer(id store.CodebaseID) *merklesync.Synchronizer {
 	return merklesync.New(h.store, id, merklesync.Options{
 		Outbox: announcer{h}, Recipe: h.recipe, Observer: h.ops, Audit: audit, Watching: h.watching(),
 		OnReplaced: func() { h.noteReplaced(id) },
-		Scan:       scanOptions(h.opts.Home, h.opts.Log), Now: h.opts.Now, Log: h.opts.Log,
+		Scan:       datadir.ScanOptions(h.opts.Home, h.opts.Log), Now: h.opts.Now, Log: h.opts.Log,
 	})
 }
 
@@ -143,7 +145,7 @@ func (h *Host) settle(ctx context.Context, id store.CodebaseID, sync looker, see
 			continue
 		}
 		if now := h.damageMet(); now.count != met.count {
-			return seen, adviseDamage(id, now.err)
+			return seen, advice.Damage(id, now.err)
 		}
 		select {
 		case <-ctx.Done():
@@ -168,13 +170,13 @@ func (a announcer) Flush(ctx context.Context) error {
 
 // trouble notes an error of the chain with the operations that run.
 func (h *Host) trouble(err error) {
-	if damaged(err) {
+	if advice.IsDamage(err) {
 		h.mu.Lock()
 		h.met = damageMet{h.met.count + 1, err}
 		h.mu.Unlock()
 		h.hub.nudge()
 	}
-	h.ops.trouble(adviseRoom(h.opts.Home, err))
+	h.ops.trouble(datadir.AdviseRoom(h.opts.Home, err))
 }
 
 // damageMet is the damage that a worker met last, and how often one did.

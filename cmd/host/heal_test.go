@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/freshet/freshet/cmd/datadir"
 )
 
 // rare opens a session whose host looks for forgotten work so rarely that nothing depends
@@ -35,15 +37,15 @@ func TestRolledBackStoreIsCaughtUpWithoutWaiting(t *testing.T) {
 		must(t, s, "index", map[string]any{"path": root, "wait": true})
 		check(t, s.Close())
 		old := filepath.Join(t.TempDir(), "old")
-		check(t, os.CopyFS(old, os.DirFS(filepath.Join(home, storeName))))
+		check(t, os.CopyFS(old, os.DirFS(datadir.StorePath(home))))
 		s = rare(t, home)
 		for i := range late {
 			write(t, root, "pkg0/late.go", "package pkg\n\nfunc Latecomer"+strings.Repeat("x", i+1)+"() {}\n")
 			find(t, s, root, "latecomer")
 		}
 		check(t, s.Close())
-		check(t, os.RemoveAll(filepath.Join(home, storeName)))
-		check(t, os.Rename(old, filepath.Join(home, storeName)))
+		check(t, os.RemoveAll(datadir.StorePath(home)))
+		check(t, os.Rename(old, datadir.StorePath(home)))
 		s = rare(t, home)
 		if paths, state := find(t, s, root, "latecomer"+strings.Repeat("x", late)); paths != "pkg0/late.go" || state != "caught_up" {
 			t.Errorf("after %d edits and the store of before them, the last is found in %q, %s", late, paths, state)

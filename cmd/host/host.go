@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/cmd/cluster"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/cmd/meter"
+	"github.com/freshet/freshet/cmd/recipe"
+	"github.com/freshet/freshet/cmd/socket"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
@@ -96,7 +99,7 @@ type Host struct {
 	provider   embedding.Querier
 	engine     *search.Engine
 	pipeline   *pipeline.Pipeline
-	server     *server
+	server     *socket.Server
 	hub        *hub
 	meter      *meter.Meter
 	standing   *meter.Standing
@@ -129,8 +132,8 @@ func Open(ctx context.Context, opts Options) (*Host, error) {
 	h.meter = meter.New()
 	h.ops = newOperations(h.hub, h.opts.Now, h.adviseFailure, h.providerWaits)
 	var err error
-	if h.lock, err = lockDirectory(h.opts.Home); err != nil {
-		return nil, adviseHome(h.opts.Home, err)
+	if h.lock, err = datadir.Lock(h.opts.Home); err != nil {
+		return nil, datadir.Advise(h.opts.Home, err)
 	}
 	if err := h.begin(ctx); err != nil {
 		return nil, h.adviseOpening(errors.Join(err, h.release()))
@@ -140,7 +143,7 @@ func Open(ctx context.Context, opts Options) (*Host, error) {
 
 // begin opens what the data directory holds, heals the log and starts the workers.
 func (h *Host) begin(ctx context.Context) error {
-	if err := sweep(h.opts.Home); err != nil {
+	if err := datadir.Sweep(h.opts.Home); err != nil {
 		return err
 	}
 	if err := h.open(ctx); err != nil {
@@ -167,7 +170,7 @@ func (h *Host) open(ctx context.Context) error {
 	if h.provider, err = h.opts.openProvider(ctx); err != nil {
 		return err
 	}
-	h.recipe = Recipe(h.provider)
+	h.recipe = recipe.Of(h.provider)
 	if h.opts.amend != nil {
 		h.opts.amend(&h.recipe)
 	}
@@ -192,12 +195,12 @@ func (h *Host) openParts(ctx context.Context) error {
 	if h.shared() {
 		return h.openShared(ctx)
 	}
-	local, err := sqlitestore.Open(ctx, filepath.Join(h.opts.Home, storeName), sqlitestore.Options{Log: h.opts.Log, Now: h.opts.Now})
+	local, err := sqlitestore.Open(ctx, datadir.StorePath(h.opts.Home), sqlitestore.Options{Log: h.opts.Log, Now: h.opts.Now})
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
 	h.store, h.reads = local, local
-	h.bus, err = natsbus.Open(ctx, natsbus.Options{Dir: filepath.Join(h.opts.Home, logName), Log: h.opts.Log})
+	h.bus, err = natsbus.Open(ctx, natsbus.Options{Dir: datadir.LogPath(h.opts.Home), Log: h.opts.Log})
 	if err != nil {
 		return fmt.Errorf("open event log: %w", err)
 	}
@@ -221,11 +224,8 @@ func (h *Host) parts() pipeline.Parts {
 
 // start starts the workers and the server.
 func (h *Host) start(ctx context.Context) error {
-	if err := ensureShort(h.opts.Home); err != nil {
-		return err
-	}
 	var err error
-	if h.server, err = listen(ctx, h.opts.Home, h.opts.Version, h.dispatch, h.opts.Log); err != nil {
+	if h.server, err = socket.Listen(ctx, h.opts.Home, h.opts.Version, h.dispatch, h.opts.Log); err != nil {
 		return err
 	}
 	workCtx, stop := context.WithCancel(context.WithoutCancel(ctx)) // Close ends the work, not ctx
@@ -236,7 +236,7 @@ func (h *Host) start(ctx context.Context) error {
 		h.work.Go(func() error { return h.hear(h.workCtx) })
 		h.work.Go(func() error { return h.republish(h.workCtx) })
 	}
-	h.work.Go(func() error { return h.server.serve(h.workCtx) })
+	h.work.Go(func() error { return h.server.Serve(h.workCtx) })
 	if h.opts.Watch {
 		h.followAll(ctx)
 	}
@@ -274,7 +274,7 @@ func (h *Host) dispatch(ctx context.Context, verb string, params json.RawMessage
 			envelope = tool.Failed(tool.AsError(err))
 		}
 	}
-	if envelope.Error == nil || !damaged(envelope.Error) || h.shared() || !repairs(verb, params) {
+	if envelope.Error == nil || !advice.IsDamage(envelope.Error) || h.shared() || !repairs(verb, params) {
 		return envelope
 	}
 	if err := h.makeAnew(ctx, observe); err != nil {
@@ -319,10 +319,10 @@ func (h *Host) Close() error {
 	}
 	h.closed = true
 	h.mu.Unlock()
-	err := h.server.close()
+	err := h.server.Close()
 	drained := make(chan struct{})
 	go func() { // ends with the calls, which end at the latest when the work is stopped
-		h.server.calls.Wait()
+		h.server.Wait()
 		close(drained)
 	}()
 	timer := time.NewTimer(h.opts.DrainTimeout)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/chunk"
 )
@@ -19,8 +20,13 @@ import (
 const asChild = "chunk-child"
 
 func TestMain(m *testing.M) {
-	if how, path, ok := strings.Cut(os.Getenv(actAs), " "); ok {
-		os.Exit(beForeign(how, path))
+	if dir := os.Getenv(lockOut); dir != "" {
+		story, err := lockedOut(dir)
+		if err != nil {
+			story = err.Error()
+		}
+		_, _ = os.Stdout.WriteString(story)
+		return
 	}
 	if len(os.Args) == 2 && os.Args[1] == asChild {
 		if err := chunk.ServeChild(os.Stdin, os.Stdout); err != nil {
@@ -139,7 +145,7 @@ func TestDamagedStreamIsNoticedAndHealed(t *testing.T) {
 			must(t, s, "index", map[string]any{"path": root, "wait": true})
 			check(t, s.Close())
 			old := filepath.Join(t.TempDir(), "old")
-			check(t, os.CopyFS(old, os.DirFS(filepath.Join(home, logName))))
+			check(t, os.CopyFS(old, os.DirFS(datadir.LogPath(home))))
 			s = connect(t, home)
 			write(t, root, "pkg0/late.go", "package pkg\n\nfunc Latecomer() {}\n")
 			if paths, _ := find(t, s, root, "latecomer"); paths != "pkg0/late.go" {
@@ -147,7 +153,7 @@ func TestDamagedStreamIsNoticedAndHealed(t *testing.T) {
 			}
 			check(t, s.Close())
 
-			d.damage(t, filepath.Join(home, logName), old)
+			d.damage(t, datadir.LogPath(home), old)
 			s = connect(t, home)
 			if paths, _ := find(t, s, root, "latecomer"); paths != "pkg0/late.go" {
 				t.Errorf("after the damage latecomer is found in %q", paths)

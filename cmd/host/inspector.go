@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/freshet/freshet/cmd/advice"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/event"
@@ -82,7 +84,7 @@ func (i inspector) serving(ctx context.Context, id store.CodebaseID, facts *tool
 		return fmt.Errorf("view of snapshot %d: %w", served.Number, err)
 	}
 	facts.Counts.Files, facts.Counts.Bytes, facts.Counts.Segments = served.Files, served.Bytes, len(view.Segments)
-	if err := i.sound(ctx, id); damaged(err) { // what else is known is shown all the same
+	if err := i.sound(ctx, id); advice.IsDamage(err) { // what else is known is shown all the same
 		facts.Degraded = fmt.Sprintf("the index is damaged: %v; `freshet verify %s --repair` makes it again", err, id)
 	} else if err != nil {
 		return err
@@ -98,7 +100,7 @@ func (i inspector) serving(ctx context.Context, id store.CodebaseID, facts *tool
 				facts.Counts.Chunks -= end - first
 			}
 		})
-		if err != nil && !damaged(err) {
+		if err != nil && !advice.IsDamage(err) {
 			return err
 		}
 	}
@@ -162,9 +164,9 @@ func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (t
 		return report, err
 	}
 	if !i.here(codebase) {
-		return report, elsewhere(codebase)
+		return report, advice.Elsewhere(codebase)
 	}
-	explanation, err := scan.New(codebase.Root, scanOptions(i.opts.Home, i.opts.Log)).Explain(path)
+	explanation, err := scan.New(codebase.Root, datadir.ScanOptions(i.opts.Home, i.opts.Log)).Explain(path)
 	explained := explain(explanation, err)
 	if err != nil && !errors.Is(err, scan.ErrMissing) && !errors.Is(err, scan.ErrInGit) && !errors.Is(err, fs.ErrPermission) {
 		return report, explainError(path, err)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/store"
@@ -94,7 +95,7 @@ func allThere(letters []uint64, all []bus.DeadLetter) error {
 		}
 		return tool.Errorf(tool.CodeTargetNotFound, "there is no dead letter %s; %s", number, have).
 			Detail("letters", there).
-			Next(command("freshet dead-letters list", "shows the dead letters with their reasons"))
+			Next(advice.Command("freshet dead-letters list", "shows the dead letters with their reasons"))
 	}
 	return nil
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 )
 
+// lockOut names the directory in which a process of another user is to play lockedOut.
+const lockOut = "FRESHET_TEST_LOCK_OUT"
+
 // lockedOut indexes a tree, takes away the right to read some of it, and tells what search,
 // status and why then say of it, a line each.
 func lockedOut(dir string) (_ string, err error) {
@@ -114,7 +117,7 @@ sub again: current, 0 pending []
 			t.Fatal(err)
 		}
 		cmd := exec.CommandContext(t.Context(), program)
-		cmd.Dir, cmd.Env = dir, []string{actAs + "=lock_out " + dir, "HOME=" + dir, "TMPDIR=" + dir}
+		cmd.Dir, cmd.Env = dir, []string{lockOut + "=" + dir, "HOME=" + dir, "TMPDIR=" + dir}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
 		out, err := cmd.CombinedOutput()
 		if story = string(out); err != nil {

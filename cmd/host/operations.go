@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/remote"
 	"github.com/freshet/freshet/store"
@@ -260,7 +261,7 @@ func (o *operations) trouble(err error) {
 		if len(op.report.Errors) < maxErrors {
 			op.report.Errors = append(op.report.Errors, err.Error())
 		}
-		if errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrClosed) || damaged(err) {
+		if errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrClosed) || advice.IsDamage(err) {
 			op.fatal = err
 			op.cancel()
 		}

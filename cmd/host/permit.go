@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
@@ -89,7 +90,7 @@ func notPermitted(root string, p tool.Permit) *tool.Error {
 	return tool.Errorf(tool.CodePermissionDenied,
 		"%s is no directory that an agent may name: it must exist below a directory that the client or the operator gave; a person may register it on the command line, or give its parent with --allow-root", merkle.QuotePath(root)).
 		Detail("given", given).
-		Next(command("freshet index "+tool.ShellWord(root), "registers and indexes the directory, for a person to run"))
+		Next(advice.Command("freshet index "+tool.ShellWord(root), "registers and indexes the directory, for a person to run"))
 }
 
 // isHome reports whether a directory is somebody's home, or holds homes.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/cmd/meter"
+	"github.com/freshet/freshet/cmd/socket"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -22,7 +23,7 @@ const attachedWait = 3 * time.Second
 func (s *Session) Ready(ctx context.Context) error {
 	host, err := s.hosting()
 	if host == nil && err == nil {
-		if err = s.askReady(ctx); !errors.Is(err, errHostGone) {
+		if err = s.askReady(ctx); !errors.Is(err, socket.ErrHostGone) {
 			return err
 		}
 		if err = s.Warm(ctx); err == nil {
@@ -43,9 +44,9 @@ func (s *Session) Ready(ctx context.Context) error {
 func (s *Session) askReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, attachedWait)
 	defer cancel()
-	envelope, err := call(ctx, s.opts.Home, s.opts.Version, verbReady, json.RawMessage("{}"), func(tool.Notice) error { return nil })
+	envelope, err := socket.Call(ctx, s.opts.Home, s.opts.Version, verbReady, json.RawMessage("{}"), func(tool.Notice) error { return nil })
 	switch {
-	case errors.Is(err, errHostGone):
+	case errors.Is(err, socket.ErrHostGone):
 		return err
 	case err != nil:
 		s.opts.Log.Warn("host is not ready", "error", err)

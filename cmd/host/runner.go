@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
 	merklesync "github.com/freshet/freshet/sync"
@@ -58,7 +59,7 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 		seen, err = s.Check(ctx)
 	}
 	if err != nil {
-		return adviseRoot(id, err)
+		return advice.Root(id, err)
 	}
 	if err := r.resumed(ctx, id); err != nil {
 		return err
@@ -107,7 +108,7 @@ func (r runner) counted(ctx context.Context, id store.CodebaseID) {
 // repair makes anew what differs from a clean rebuild of the tree.
 func (r runner) repair(ctx context.Context, id store.CodebaseID) error {
 	_, err := (canonist(r)).Verify(ctx, id, true)
-	if damaged(err) && !r.shared() {
+	if advice.IsDamage(err) && !r.shared() {
 		return r.makeAnew(ctx, func(tool.Notice) error { return nil })
 	}
 	if err != nil {

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/freshet/freshet/cmd/advice"
+	"github.com/freshet/freshet/cmd/datadir"
+	"github.com/freshet/freshet/cmd/socket"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus"
 )
@@ -38,7 +41,7 @@ func NewSession(opts Options) *Session {
 // that is too damaged to be opened shows at the first call, which may be the one to repair it.
 func Connect(ctx context.Context, opts Options) (*Session, error) {
 	s := NewSession(opts)
-	if err := s.Warm(ctx); err != nil && !(damaged(err) && opts.mayReplace()) {
+	if err := s.Warm(ctx); err != nil && !(advice.IsDamage(err) && opts.mayReplace()) {
 		return nil, err
 	}
 	return s, nil
@@ -46,7 +49,7 @@ func Connect(ctx context.Context, opts Options) (*Session, error) {
 
 // Warm becomes the host if there is none, so that the first call need not.
 func (s *Session) Warm(ctx context.Context) error {
-	if err := s.become(ctx); err != nil && !errors.Is(err, errHeld) {
+	if err := s.become(ctx); err != nil && !errors.Is(err, datadir.ErrHeld) {
 		return err
 	}
 	return nil
@@ -113,7 +116,7 @@ func (s *Session) swap(old *Host) {
 	if err != nil {
 		s.opts.Log.Warn("host of a damaged store ended", "error", err)
 	}
-	lock, err := lockDirectory(s.opts.Home)
+	lock, err := datadir.Lock(s.opts.Home)
 	if err == nil {
 		_, err = replaceStore(s.opts, old.successor)
 		err = errors.Join(err, lock.Close())
@@ -142,7 +145,7 @@ func (s *Session) mend(ctx context.Context) error {
 	if err == nil {
 		s.replaced = s.opts.Now()
 	}
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, datadir.ErrHeld) {
 		return nil
 	}
 	return err
@@ -180,23 +183,23 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 			}
 			continue
 		}
-		envelope, err := call(ctx, s.opts.Home, s.opts.Version, verb, raw, observe)
-		if err == nil || !errors.Is(err, errHostGone) {
+		envelope, err := socket.Call(ctx, s.opts.Home, s.opts.Version, verb, raw, observe)
+		if err == nil || !errors.Is(err, socket.ErrHostGone) {
 			return envelope, err
 		}
 		if err := s.become(ctx); err == nil {
 			continue
-		} else if damaged(err) && s.opts.mayReplace() && repairs(verb, raw) {
+		} else if advice.IsDamage(err) && s.opts.mayReplace() && repairs(verb, raw) {
 			if err := s.mend(ctx); err != nil {
 				return nil, err
 			}
 			continue
-		} else if !errors.Is(err, errHeld) {
+		} else if !errors.Is(err, datadir.ErrHeld) {
 			return nil, err
 		}
-		if lasted := time.Since(began).Round(time.Second); lasted >= silenceCheck {
-			if holder, _ := lockHolder(s.opts.Home); suspended(holder) || lasted >= attachTimeout {
-				return nil, silent(s.opts.Home, holder, lasted)
+		if lasted := time.Since(began).Round(time.Second); lasted >= socket.SilenceCheck {
+			if holder, _ := datadir.Holder(s.opts.Home); socket.Suspended(holder) || lasted >= attachTimeout {
+				return nil, socket.Silent(s.opts.Home, holder, lasted)
 			}
 		}
 		if err := bus.Pause(ctx, wait); err != nil {

@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/cmd/cluster"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/standby"
+	"github.com/freshet/freshet/sync/scan"
 )
-
-// cacheName is the folder of a data directory that keeps segments of a shared store.
-const cacheName = "cache"
 
 // shared reports whether log and store are those of a cluster.
 func (h *Host) shared() bool { return h.opts.Cluster.Shared() }
@@ -30,17 +29,12 @@ func (h *Host) place() string {
 // here reports whether this host sees the tree of a codebase.
 func (h *Host) here(c store.Codebase) bool { return c.Place == h.place() }
 
-// elsewhere is the error of what needs the tree of a codebase of another place.
-func elsewhere(c store.Codebase) error {
-	return tool.Errorf(tool.CodePathNotFound, "the files of %s are on %s; run this there", c.Name, c.Place)
-}
-
 func (h *Host) openShared(ctx context.Context) error {
 	if err := h.opts.Cluster.Check(); err != nil {
 		return tool.Errorf(tool.CodeInvalidArgument, "%w", err)
 	}
 	parts, err := cluster.Open(ctx, h.opts.Cluster, cluster.Options{
-		CacheDir: filepath.Join(h.opts.Home, cacheName), Now: h.opts.Now, Log: h.opts.Log, OpenStore: h.opts.OpenStore,
+		CacheDir: filepath.Join(h.opts.Home, datadir.CacheName), Now: h.opts.Now, Log: h.opts.Log, OpenStore: h.opts.OpenStore,
 	})
 	if err != nil {
 		return err
@@ -146,3 +140,10 @@ func (c catalog) Codebases(ctx context.Context) ([]store.Codebase, error) {
 
 // Remembered reports whether the list is as it was before the store went away.
 func (c catalog) Remembered() bool { return len(c.host.away()) > 0 }
+
+// scanning returns the options for the directory that is registered of a codebase.
+func (h *Host) scanning(c store.Codebase) scan.Options {
+	options := datadir.ScanOptions(h.opts.Home, h.opts.Log)
+	options.Identity = c.Identity
+	return options
+}

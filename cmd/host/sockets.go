@@ -10,13 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
 // diagnoseSockets looks at what the host listens on.
 func diagnoseSockets(home string) []tool.Finding {
 	const check = "sockets"
-	pid, held := lockHolder(home)
+	pid, held := datadir.Holder(home)
 	if !held || pid == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/segment"
 )
@@ -41,12 +41,12 @@ func (h *Host) sound(ctx context.Context, id store.CodebaseID) error {
 func (h *Host) contradicts(ctx context.Context) error {
 	codebases, err := h.store.Codebases(ctx)
 	if err != nil {
-		return adviseDamage("", err)
+		return advice.Damage("", err)
 	}
 	for _, c := range codebases {
 		err := h.complete(ctx, c)
-		if damaged(err) {
-			return adviseDamage(c.ID, err)
+		if advice.IsDamage(err) {
+			return advice.Damage(c.ID, err)
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			continue
@@ -54,7 +54,7 @@ func (h *Host) contradicts(ctx context.Context) error {
 		again, lerr := h.store.Codebases(ctx) // it may have been cleared meanwhile
 		listed := slices.ContainsFunc(again, func(b store.Codebase) bool { return b.ID == c.ID && b.Current == c.Current })
 		if lerr == nil && listed {
-			return adviseDamage(c.ID, fmt.Errorf("%w, although the store lists it: %w", err, store.ErrCorrupt))
+			return advice.Damage(c.ID, fmt.Errorf("%w, although the store lists it: %w", err, store.ErrCorrupt))
 		}
 	}
 	return nil
@@ -97,20 +97,4 @@ func (h *Host) withSegment(ctx context.Context, id store.SegmentID, fn func(*seg
 	}
 	fn(seg)
 	return nil
-}
-
-func damaged(err error) bool {
-	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum)
-}
-
-// adviseDamage says how to repair a damaged index of a codebase.
-func adviseDamage(id store.CodebaseID, err error) error {
-	if err == nil || !damaged(err) {
-		return err
-	}
-	return tool.Errorf(tool.CodeStoreUnavailable, "the index is damaged: %w", err).Next(repairStep(id))
-}
-
-func repairStep(id store.CodebaseID) tool.NextStep {
-	return command(fmt.Sprintf("freshet verify %s --repair", id), "makes what is damaged again from the files on disk")
 }

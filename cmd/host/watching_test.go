@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -94,7 +95,7 @@ func TestChangesAreIndexedUnasked(t *testing.T) {
 			}
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(home, watchPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(home, datadir.WatchPrefix+"*"))
 	if err != nil || len(left) != 1 {
 		t.Fatalf("directories for cookies are %q, %v", left, err)
 	}

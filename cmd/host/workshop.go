@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/freshet/freshet/cmd/recipe"
 	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/embedding/builtin"
 	"github.com/freshet/freshet/store"
@@ -32,7 +33,7 @@ func OpenWorkshop(dir string, chunkCommand []string, log *slog.Logger) (*Worksho
 		return nil, fmt.Errorf("open workshop: %w", err)
 	}
 	provider := builtin.New()
-	return &Workshop{kit{home: dir, recipe: Recipe(provider), provider: provider, pool: pool, log: log}}, nil
+	return &Workshop{kit{home: dir, recipe: recipe.Of(provider), provider: provider, pool: pool, log: log}}, nil
 }
 
 // Close stops the parsers. Indexes must be closed before.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/cmd/host"
+	"github.com/freshet/freshet/cmd/recipe"
 	"github.com/freshet/freshet/cmd/worker"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline"
@@ -66,7 +67,7 @@ func TestUpgrade(t *testing.T) {
 	stopOld()
 	s.call(upgraded, "index", map[string]any{"path": root, "wait": true})
 	found := s.call(upgraded, "search", map[string]any{"query": "Numbat4", "codebase": root, "freshness": "strict"})
-	if want := host.Recipe(next).Fingerprint(); len(found.Results) == 0 || found.Freshness.Fingerprint != want {
+	if want := recipe.Of(next).Fingerprint(); len(found.Results) == 0 || found.Freshness.Fingerprint != want {
 		t.Errorf("the new host: %d results, %+v; want recipe %s", len(found.Results), found.Freshness, want.Short())
 	}
 	if got := next.texts.Load(); got != before+1 { // those of the files, and the last of the edits
@@ -111,7 +112,7 @@ func TestNewerEventsAreLeft(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	own := host.Recipe(s.provider).Fingerprint()
+	own := recipe.Of(s.provider).Fingerprint()
 	for i, lane := range []bus.Lane{bus.LaneSync, bus.LaneChunk, bus.LaneEmbed, bus.LaneApply} {
 		for j, head := range []string{`"version":7,"type":"files.changed"`, `"version":1,"type":"files.painted"`} {
 			data := fmt.Sprintf(`{%s,"codebase":%q,"snapshot":1,"fingerprint":%q,"news":[1]}`, head, id, own)

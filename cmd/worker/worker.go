@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/freshet/freshet/cmd/cluster"
-	"github.com/freshet/freshet/cmd/host"
 	"github.com/freshet/freshet/cmd/meter"
+	"github.com/freshet/freshet/cmd/recipe"
 	mcpserver "github.com/freshet/freshet/mcp"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/chunk"
@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 			return err
 		}
 	}
-	w := &worker{opts: o, recipe: host.Recipe(o.Provider), meter: meter.New()}
+	w := &worker{opts: o, recipe: recipe.Of(o.Provider), meter: meter.New()}
 	w.parts, err = cluster.Open(ctx, o.Cluster, cluster.Options{Log: o.Log, OpenStore: o.OpenStore})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package host
+package socket
 
 import (
 	"bufio"
@@ -10,20 +10,19 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
 )
 
-// dispatcher answers one call; the notices go to the observer.
-type dispatcher func(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope
+// Dispatcher answers one call; the notices go to the observer.
+type Dispatcher func(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope
 
-// server takes calls on the host's socket, which only the user may open.
-type server struct {
+// Server takes calls on the host's socket, which only the user may open.
+type Server struct {
 	listener net.Listener
-	dispatch dispatcher
+	dispatch Dispatcher
 	version  string
 	log      *slog.Logger
 
@@ -38,9 +37,13 @@ const farewell = time.Second
 // requestTimeout bounds how long a client may take to say what it wants.
 const requestTimeout = 10 * time.Second
 
-// listen makes the socket, removing one that a dead host left: the caller holds the lock.
-func listen(ctx context.Context, home, version string, dispatch dispatcher, log *slog.Logger) (*server, error) {
-	path := socketPath(home)
+// Listen makes the socket of a data directory, removing one that a dead host left: the caller
+// holds the lock.
+func Listen(ctx context.Context, home, version string, dispatch Dispatcher, log *slog.Logger) (*Server, error) {
+	if err := ensurePath(home); err != nil {
+		return nil, err
+	}
+	path := Path(home)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove stale socket: %w", err)
 	}
@@ -52,24 +55,11 @@ func listen(ctx context.Context, home, version string, dispatch dispatcher, log 
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("restrict socket: %w", err), listener.Close())
 	}
-	return &server{listener: listener, dispatch: dispatch, version: version, log: log}, nil
+	return &Server{listener: listener, dispatch: dispatch, version: version, log: log}, nil
 }
 
-// maxSocketPath is what a Unix socket address holds, less its terminator.
-const maxSocketPath = 107
-
-// socketPath is where the socket of a data directory stands. A path too long for a socket
-// address is replaced by one in the temporary directory that is the user's alone.
-func socketPath(home string) string {
-	path := filepath.Join(home, socketName)
-	if len(path) <= maxSocketPath {
-		return path
-	}
-	return filepath.Join(shortDirectory(home), socketName)
-}
-
-// serve takes calls until the listener closes, and returns when every call has ended.
-func (s *server) serve(ctx context.Context) error {
+// Serve takes calls until the listener closes, and returns when every call has ended.
+func (s *Server) Serve(ctx context.Context) error {
 	defer s.calls.Wait()
 	for {
 		conn, err := s.listener.Accept()
@@ -83,21 +73,24 @@ func (s *server) serve(ctx context.Context) error {
 	}
 }
 
-// close stops taking calls. Those in flight go on.
-func (s *server) close() error {
+// Close stops taking calls. Those in flight go on.
+func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
 	return s.listener.Close()
 }
 
-func (s *server) ending() bool {
+// Wait returns when every call that was taken has ended.
+func (s *Server) Wait() { s.calls.Wait() }
+
+func (s *Server) ending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closing
 }
 
-func (s *server) handle(ctx context.Context, conn net.Conn) {
+func (s *Server) handle(ctx context.Context, conn net.Conn) {
 	defer func() {
 		if err := conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			s.log.Debug("connection not closed", "error", err)
@@ -120,9 +113,9 @@ func (s *server) handle(ctx context.Context, conn net.Conn) {
 		s.log.Debug("request cannot be read", "error", err)
 		return
 	}
-	if req.Protocol != protocol {
+	if req.Protocol != Protocol {
 		send(reply{Refused: fmt.Sprintf("the host is freshet %s (protocol %d), this is %s (protocol %d); use the same version, or end the host",
-			s.version, protocol, req.Version, req.Protocol)})
+			s.version, Protocol, req.Version, req.Protocol)})
 		return
 	}
 	callCtx, cancel := context.WithCancel(ctx)

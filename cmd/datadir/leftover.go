@@ -1,4 +1,4 @@
-package host
+package datadir
 
 import (
 	"fmt"
@@ -9,30 +9,30 @@ import (
 
 // The beginnings of the names of what a process leaves behind when it is killed.
 const (
-	benchPrefix = "rebuild-"
-	probePrefix = "probe-"
-	watchPrefix = "watch-" // made by package watch
+	ScratchPrefix = "rebuild-"
+	ProbePrefix   = "probe-"
+	WatchPrefix   = "watch-" // made by package watch
 )
 
-// benchDirectory makes a directory for a store that is thrown away, inside the data
+// Scratch makes a directory for a store that is thrown away, inside the data
 // directory, where there is room for an index.
-func benchDirectory(home string) (string, error) {
-	dir, err := os.MkdirTemp(home, benchPrefix)
+func Scratch(home string) (string, error) {
+	dir, err := os.MkdirTemp(home, ScratchPrefix)
 	if err != nil {
 		return "", err
 	}
 	return filepath.Clean(dir), nil
 }
 
-// sweep removes what killed processes left in a data directory. The caller holds the lock.
-func sweep(home string) error {
+// Sweep removes what killed processes left in a data directory. The caller holds the lock.
+func Sweep(home string) error {
 	entries, err := os.ReadDir(home)
 	if err != nil {
 		return fmt.Errorf("list data directory: %w", err)
 	}
 	for _, entry := range entries {
 		left := func(prefix string) bool { return strings.HasPrefix(entry.Name(), prefix) }
-		if name := entry.Name(); left(benchPrefix) || left(probePrefix) || left(watchPrefix) {
+		if name := entry.Name(); left(ScratchPrefix) || left(ProbePrefix) || left(WatchPrefix) {
 			if err := os.RemoveAll(filepath.Join(home, name)); err != nil {
 				return fmt.Errorf("remove what a killed process left: %w", err)
 			}

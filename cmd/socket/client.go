@@ -1,4 +1,4 @@
-package host
+package socket
 
 import (
 	"bufio"
@@ -12,46 +12,48 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/freshet/freshet/cmd/advice"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// errHostGone is returned by a call whose host ended before it answered: it may be made
+// ErrHostGone is returned by a call whose host ended before it answered: it may be made
 // again on the next host, since every call may be repeated.
-var errHostGone = errors.New("the host ended")
+var ErrHostGone = errors.New("the host ended")
 
-// errRefused is returned when the host does not take calls of this version.
-var errRefused = errors.New("refused by the host")
+// ErrRefused is returned when the host does not take calls of this version.
+var ErrRefused = errors.New("refused by the host")
 
 // dial connects to the host of a data directory, which must be of this user. A host that does
 // not take connections is waited for as long as one that does not answer.
 func dial(ctx context.Context, home string) (conn net.Conn, pid int, err error) {
-	if err := checkHome(home); err != nil {
+	if err := datadir.Check(home); err != nil {
 		return nil, 0, err
 	}
 	var dialer net.Dialer
 	for tries := 0; ; tries++ {
-		conn, err = dialer.DialContext(ctx, "unix", socketPath(home))
+		conn, err = dialer.DialContext(ctx, "unix", Path(home))
 		if !errors.Is(err, syscall.EAGAIN) { // its queue is full
 			break
 		}
-		holder, _ := lockHolder(home)
-		if lasted := time.Duration(tries) * queuePause; lasted >= silenceCheck && (suspended(holder) || lasted >= maxSilences*silenceCheck) {
-			return nil, holder, silent(home, holder, lasted)
+		holder, _ := datadir.Holder(home)
+		if lasted := time.Duration(tries) * queuePause; lasted >= SilenceCheck && (Suspended(holder) || lasted >= maxSilences*SilenceCheck) {
+			return nil, holder, Silent(home, holder, lasted)
 		}
 		if err := bus.Pause(ctx, queuePause); err != nil {
 			return nil, 0, err
 		}
 	}
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, 0, errHostGone
+		return nil, 0, ErrHostGone
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("attach to host: %w", err)
 	}
 	if pid, err = peer(conn); err != nil {
 		foreign := tool.Errorf(tool.CodePermissionDenied, "the host is not trusted: %w", err).
-			Next(command("ls -la "+tool.ShellWord(filepath.Dir(socketPath(home))), "shows whose the socket is; choose another --home, or run freshet as that user"))
+			Next(advice.Command("ls -la "+tool.ShellWord(filepath.Dir(Path(home))), "shows whose the socket is; choose another --home, or run freshet as that user"))
 		return nil, pid, errors.Join(foreign, conn.Close())
 	}
 	return conn, pid, nil
@@ -73,7 +75,7 @@ type listener struct {
 // clock, so that a client that was suspended itself looks once more when it goes on.
 func (l *listener) next() ([]byte, error) {
 	for silences := 0; ; silences++ {
-		if err := l.conn.SetReadDeadline(time.Now().Add(silenceCheck)); err != nil {
+		if err := l.conn.SetReadDeadline(time.Now().Add(SilenceCheck)); err != nil {
 			return nil, err
 		}
 		frame, err := readFrame(l.reader, l.frame)
@@ -85,14 +87,14 @@ func (l *listener) next() ([]byte, error) {
 			silences = 0 // a long message is on its way
 		}
 		l.frame = frame
-		if lasted := time.Duration(silences+1) * silenceCheck; suspended(l.pid) || silences+1 >= maxSilences {
-			return nil, silent(l.home, l.pid, lasted)
+		if lasted := time.Duration(silences+1) * SilenceCheck; Suspended(l.pid) || silences+1 >= maxSilences {
+			return nil, Silent(l.home, l.pid, lasted)
 		}
 	}
 }
 
-// call makes one call on a data directory's socket.
-func call(ctx context.Context, home, version, verb string, params json.RawMessage, observe tool.Observer) (*tool.Envelope, error) {
+// Call makes one call on a data directory's socket.
+func Call(ctx context.Context, home, version, verb string, params json.RawMessage, observe tool.Observer) (*tool.Envelope, error) {
 	conn, pid, err := dial(ctx, home)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func call(ctx context.Context, home, version, verb string, params json.RawMessag
 		stop()
 		_ = conn.Close() // nothing is left to be written
 	}()
-	err = json.NewEncoder(conn).Encode(request{Protocol: protocol, Version: version, Verb: verb, Params: params})
+	err = json.NewEncoder(conn).Encode(request{Protocol: Protocol, Version: version, Verb: verb, Params: params})
 	if err != nil {
 		return nil, gone(ctx, err)
 	}
@@ -123,10 +125,10 @@ func call(ctx context.Context, home, version, verb string, params json.RawMessag
 				return nil, err
 			}
 		case r.Takeover:
-			return nil, errHostGone
+			return nil, ErrHostGone
 		case r.Refused != "":
-			refused := tool.Errorf(tool.CodeStoreUnavailable, "%w: %s", errRefused, r.Refused).
-				Next(command("freshet version", "shows the version of this binary"))
+			refused := tool.Errorf(tool.CodeStoreUnavailable, "%w: %s", ErrRefused, r.Refused).
+				Next(advice.Command("freshet version", "shows the version of this binary"))
 			refused.Retryable = false // not until one of the two is another binary
 			return nil, refused
 		default:
@@ -144,5 +146,5 @@ func gone(ctx context.Context, err error) error {
 	if errors.Is(err, errFrameTooLarge) || errors.As(err, &known) {
 		return err
 	}
-	return errHostGone
+	return ErrHostGone
 }

@@ -1,4 +1,4 @@
-package host
+package socket
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/freshet/freshet/cmd/advice"
+	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/sync/merkle"
 )
@@ -17,12 +19,12 @@ import (
 // gives up on one that is not, which a machine under load may have held up.
 const (
 	beatEvery    = time.Second
-	silenceCheck = 5 * time.Second
+	SilenceCheck = 5 * time.Second
 	maxSilences  = 12
 )
 
-// suspended reports whether a process is stopped by a signal or a debugger.
-func suspended(pid int) bool {
+// Suspended reports whether a process is stopped by a signal or a debugger.
+func Suspended(pid int) bool {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if pid == 0 || err != nil {
 		return false
@@ -31,25 +33,25 @@ func suspended(pid int) bool {
 	return strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t")
 }
 
-// silent is the error of a host that gave no sign of life for a while: it names the process
+// Silent is the error of a host that gave no sign of life for a while: it names the process
 // and what to do.
-func silent(home string, pid int, lasted time.Duration) *tool.Error {
+func Silent(home string, pid int, lasted time.Duration) *tool.Error {
 	if pid == 0 {
-		pid, _ = lockHolder(home)
+		pid, _ = datadir.Holder(home)
 	}
 	who, stop := "the process that holds", ""
 	if pid > 0 {
 		who, stop = fmt.Sprintf("process %d, which holds", pid), fmt.Sprintf("kill %d", pid)
 	}
 	text := fmt.Sprintf("%s the data directory %s, has given no sign of life for %s", who, merkle.QuotePath(home), lasted)
-	if !suspended(pid) {
+	if !Suspended(pid) {
 		e := tool.Errorf(tool.CodeStoreUnavailable, "%s", text).Detail("pid", pid)
 		if stop == "" {
-			return e.Next(command("freshet doctor", "looks for the process"))
+			return e.Next(advice.Command("freshet doctor", "looks for the process"))
 		}
-		return e.Next(command(stop, "ends it; another process takes its place, and nothing is lost"))
+		return e.Next(advice.Command(stop, "ends it; another process takes its place, and nothing is lost"))
 	}
 	return tool.Errorf(tool.CodeStoreUnavailable, "%s: it is suspended, by Ctrl-Z, SIGSTOP or a debugger", text).Detail("pid", pid).
-		Next(command(fmt.Sprintf("kill -CONT %d", pid), "lets it go on")).
-		Next(command(fmt.Sprintf("kill -KILL %d", pid), "ends it; another process takes its place, and nothing is lost"))
+		Next(advice.Command(fmt.Sprintf("kill -CONT %d", pid), "lets it go on")).
+		Next(advice.Command(fmt.Sprintf("kill -KILL %d", pid), "ends it; another process takes its place, and nothing is lost"))
 }

@@ -1,4 +1,7 @@
-package host
+// Package recipe puts together the recipe that this binary indexes under: the versions of
+// its parts, and the embedding part of a provider. Host, worker and rebuilds share it, so
+// that equal binaries with equal providers work under one fingerprint.
+package recipe
 
 import (
 	"github.com/freshet/freshet/pipeline/chunk"
@@ -9,8 +12,8 @@ import (
 	"github.com/freshet/freshet/sync/scan"
 )
 
-// Recipe is the recipe that this binary indexes under, with a provider's embedding part.
-func Recipe(p embedding.Provider) store.Recipe {
+// Of is the recipe that this binary indexes under, with a provider's embedding part.
+func Of(p embedding.Provider) store.Recipe {
 	return store.Recipe{
 		Schema:      segment.Version,
 		Tokenizer:   lexical.Version,

@@ -1,4 +1,4 @@
-package host
+package datadir_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freshet/freshet/cmd/datadir"
+	"github.com/freshet/freshet/cmd/socket"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -49,9 +51,9 @@ func TestHomeOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		lock, err := lockDirectory(home)
-		_, terr := Token(home)
-		_, cerr := call(t.Context(), home, "test", verbReady, nil, nil)
+		lock, err := datadir.Lock(home)
+		_, terr := datadir.Token(home)
+		_, cerr := socket.Call(t.Context(), home, "test", "ready", nil, nil)
 		if c.refused == "" {
 			if err != nil || terr != nil {
 				t.Errorf("%s: refused: %v, %v", c.name, err, terr)
@@ -80,7 +82,7 @@ func TestToken(t *testing.T) {
 	tokens := make(chan string, 8)
 	for range cap(tokens) {
 		go func() {
-			token, err := Token(home)
+			token, err := datadir.Token(home)
 			if err != nil {
 				t.Error(err)
 			}
@@ -89,11 +91,11 @@ func TestToken(t *testing.T) {
 	}
 	first := <-tokens
 	for range cap(tokens) - 1 {
-		if token := <-tokens; token != first || len(token) != 2*tokenBytes {
+		if token := <-tokens; token != first || len(token) != 64 {
 			t.Fatalf("two tokens: %q and %q", first, token)
 		}
 	}
-	for path, mode := range map[string]os.FileMode{home: 0o700, TokenPath(home): 0o600} {
+	for path, mode := range map[string]os.FileMode{home: 0o700, datadir.TokenPath(home): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s has the mode %s, %v", path, info.Mode(), err)
 		}
@@ -110,13 +112,13 @@ func TestToken(t *testing.T) {
 		},
 	} {
 		home := t.TempDir()
-		if _, err := Token(home); err != nil {
+		if _, err := datadir.Token(home); err != nil {
 			t.Fatal(err)
 		}
-		if err := plant(TokenPath(home)); err != nil {
+		if err := plant(datadir.TokenPath(home)); err != nil {
 			t.Fatal(err)
 		}
-		if token, err := Token(home); err == nil {
+		if token, err := datadir.Token(home); err == nil {
 			t.Errorf("%s: taken, %q", name, token)
 		}
 	}

@@ -1,4 +1,4 @@
-package host
+package socket
 
 import (
 	"crypto/sha256"
@@ -7,7 +7,22 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/freshet/freshet/cmd/datadir"
 )
+
+// maxSocketPath is what a Unix socket address holds, less its terminator.
+const maxSocketPath = 107
+
+// Path is where the socket of a data directory stands. A path too long for a socket
+// address is replaced by one in the temporary directory that is the user's alone.
+func Path(home string) string {
+	path := filepath.Join(home, datadir.SocketName)
+	if len(path) <= maxSocketPath {
+		return path
+	}
+	return filepath.Join(shortDirectory(home), datadir.SocketName)
+}
 
 // shortDirectory names a directory for the socket of a data directory whose own path is
 // too long for a socket address.
@@ -16,10 +31,10 @@ func shortDirectory(home string) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("freshet-%d-%s", os.Getuid(), hex.EncodeToString(sum[:8])))
 }
 
-// ensureShort makes the short directory where one is needed, and refuses one that belongs
+// ensurePath makes the short directory where one is needed, and refuses one that belongs
 // to somebody else.
-func ensureShort(home string) error {
-	path := socketPath(home)
+func ensurePath(home string) error {
+	path := Path(home)
 	dir := filepath.Dir(path)
 	if dir == home {
 		return nil

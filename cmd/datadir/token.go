@@ -1,4 +1,4 @@
-package host
+package datadir
 
 import (
 	"crypto/rand"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/sync/merkle"
 )
@@ -25,8 +26,8 @@ func TokenPath(home string) string { return filepath.Join(home, tokenName) }
 // call makes it, in a file that only this user may read; later calls, in any process, return
 // the same. A file that others may read or have made is refused.
 func Token(home string) (string, error) {
-	if err := ensureHome(home); err != nil {
-		return "", adviseHome(home, err)
+	if err := Ensure(home); err != nil {
+		return "", Advise(home, err)
 	}
 	token, err := readToken(home)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +35,7 @@ func Token(home string) (string, error) {
 			token, err = readToken(home)
 		}
 	}
-	return token, adviseHome(home, err)
+	return token, Advise(home, err)
 }
 
 // readToken reads the token file.
@@ -51,7 +52,7 @@ func readToken(home string) (string, error) {
 	}
 	refused := func(what string) error {
 		return tool.Errorf(tool.CodePermissionDenied, "the token file %s %s", merkle.QuotePath(path), what).
-			Next(command("rm "+tool.ShellWord(path), "removes it; the next start makes another, which `freshet install --http --write CLIENT` tells clients"))
+			Next(advice.Command("rm "+tool.ShellWord(path), "removes it; the next start makes another, which `freshet install --http --write CLIENT` tells clients"))
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -74,7 +75,7 @@ func readToken(home string) (string, error) {
 // makeToken makes the token file, whole or not at all. It returns fs.ErrExist when there is
 // one.
 func makeToken(home string) error {
-	file, err := os.CreateTemp(home, probePrefix) // with mode 0600
+	file, err := os.CreateTemp(home, ProbePrefix) // with mode 0600
 	if err != nil {
 		return fmt.Errorf("make token: %w", err)
 	}

@@ -1,4 +1,4 @@
-package host
+package datadir
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
@@ -21,20 +22,20 @@ const (
 	writableByGroup  = 0o020
 )
 
-// ensureHome makes a data directory, readable for this user only, or checks the one that is
+// Ensure makes a data directory, readable for this user only, or checks the one that is
 // there.
-func ensureHome(home string) error {
+func Ensure(home string) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
 	}
-	return checkHome(home)
+	return Check(home)
 }
 
-// checkHome refuses a data directory that another user owns or may write to: its files, its
+// Check refuses a data directory that another user owns or may write to: its files, its
 // socket and its token would be that user's choice. An empty directory of this user, which a
 // umask may have left to the group, is taken over by closing it to others. One that does not
 // exist is none to refuse.
-func checkHome(home string) error {
+func Check(home string) error {
 	info, err := os.Stat(home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -78,7 +79,7 @@ func takeOver(home string) (bool, error) {
 
 func refusedHome(home, what, why, line string) error {
 	e := tool.Errorf(tool.CodePermissionDenied, "the data directory %s %s", merkle.QuotePath(home), what)
-	return e.Next(command(line+tool.ShellWord(home), why))
+	return e.Next(advice.Command(line+tool.ShellWord(home), why))
 }
 
 // markHome puts the marker into a data directory by which every scan knows it.
@@ -113,19 +114,12 @@ func identityOf(dir string) (id store.RootIdentity, ok bool) {
 	return store.RootIdentity{Device: uint64(stat.Dev), Inode: stat.Ino}, true //nolint:unconvert // int32 on some
 }
 
-// scanOptions are those of every scan and read of a tree by a process with a data
+// ScanOptions are those of every scan and read of a tree by a process with a data
 // directory, which is no part of a tree wherever it lies.
-func scanOptions(home string, log *slog.Logger) scan.Options {
+func ScanOptions(home string, log *slog.Logger) scan.Options {
 	options := scan.Options{Log: log}
 	if id, ok := identityOf(home); ok {
 		options.Data = []store.RootIdentity{id}
 	}
-	return options
-}
-
-// scanning returns the options for the directory that is registered of a codebase.
-func (h *Host) scanning(c store.Codebase) scan.Options {
-	options := scanOptions(h.opts.Home, h.opts.Log)
-	options.Identity = c.Identity
 	return options
 }

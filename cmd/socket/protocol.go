@@ -1,4 +1,4 @@
-package host
+package socket
 
 import (
 	"encoding/json"
@@ -6,9 +6,9 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 )
 
-// protocol is the version of what crosses the socket. A client of another version is told
+// Protocol is the version of what crosses the socket. A client of another version is told
 // so and does nothing.
-const protocol = 2
+const Protocol = 2
 
 // request is the one message of a client. The connection is the call: closing it cancels.
 type request struct {

@@ -1,4 +1,4 @@
-package host
+package socket
 
 import (
 	"errors"
@@ -16,6 +16,13 @@ import (
 // actAs names the socket to which a process of another user is to connect, or on which it is
 // to listen.
 const actAs = "FRESHET_TEST_PEER"
+
+func TestMain(m *testing.M) {
+	if how, path, ok := strings.Cut(os.Getenv(actAs), " "); ok {
+		os.Exit(beForeign(how, path))
+	}
+	os.Exit(m.Run())
+}
 
 // beForeign is what this binary does as a process of another user.
 func beForeign(how, path string) int {
@@ -37,12 +44,6 @@ func beForeign(how, path string) int {
 		_, _ = os.Stdout.WriteString("listening\n")
 		_, _ = l.Accept()
 		_, _ = os.Stdin.Read(make([]byte, 1)) // until the test is done
-	case "lock_out":
-		story, err := lockedOut(path)
-		if err != nil {
-			story = err.Error()
-		}
-		_, _ = os.Stdout.WriteString(story)
 	}
 	return 0
 }
@@ -77,26 +78,26 @@ func TestSocketOfOthers(t *testing.T) {
 	if err := errors.Join(os.Mkdir(home, 0o700), os.Chmod(home, 0o755)); err != nil { //nolint:gosec // the other user is to get in
 		t.Fatal(err)
 	}
-	s, err := listen(t.Context(), home, "test", nil, slog.New(slog.DiscardHandler))
+	s, err := Listen(t.Context(), home, "test", nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.serve(t.Context()) }()
-	if err := os.Chmod(socketPath(home), 0o777); err != nil { //nolint:gosec // the other user is to get in
+	go func() { served <- s.Serve(t.Context()) }()
+	if err := os.Chmod(Path(home), 0o777); err != nil { //nolint:gosec // the other user is to get in
 		t.Fatal(err)
 	}
-	if out, err := foreign("connect", socketPath(home)).CombinedOutput(); err != nil {
+	if out, err := foreign("connect", Path(home)).CombinedOutput(); err != nil {
 		t.Errorf("a client of another user is served: %v: %s", err, out)
 	}
-	if err := errors.Join(s.close(), <-served); err != nil {
+	if err := errors.Join(s.Close(), <-served); err != nil {
 		t.Error(err)
 	}
 	planted := dir + "/planted"
 	if err := errors.Join(os.Mkdir(planted, 0o700), os.Chown(planted, 12345, 12345)); err != nil {
 		t.Fatal(err)
 	}
-	host := foreign("listen", socketPath(planted))
+	host := foreign("listen", Path(planted))
 	in, err := host.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func TestSocketOfOthers(t *testing.T) {
 	if err := os.Chown(planted, 0, 0); err != nil { // the directory seems to be ours
 		t.Fatal(err)
 	}
-	_, err = call(t.Context(), planted, "test", verbReady, nil, nil)
+	_, err = Call(t.Context(), planted, "test", "ready", nil, nil)
 	var known *tool.Error
 	if !errors.As(err, &known) || known.Code != tool.CodePermissionDenied || !strings.Contains(known.Message, "user 12345") {
 		t.Errorf("a host of another user is trusted: %v", err)
