@@ -67,7 +67,7 @@ func TestClearLeavesNothing(t *testing.T) {
 	check(t, session.Close())
 	parts, err := cluster.Open(t.Context(), settings, cluster.Options{})
 	check(t, err)
-	held, err := parts.Bus.Held(t.Context())
+	held, err := parts.Bus.MessageCounts(t.Context())
 	check(t, err)
 	if n := held[id]; n != 0 {
 		t.Errorf("the log holds %d messages of it: %v", n, held)

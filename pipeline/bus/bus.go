@@ -8,9 +8,9 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// Lane is the part of a subject that says who made a message, and whether it may wait: what
-// belongs to the later part of a large change has lanes of its own, with consumers of their
-// own, so that a first index never stands before an edit.
+// Lane is the part of a subject that names the producer of a message and its priority: the
+// later part of a large change has its own (bulk) lanes with their own consumers, so that an
+// edit never queues behind a first index.
 type Lane string
 
 // The lanes. A codebase's subject on a lane is "freshet.<tenant>.<codebase>.<lane>".
@@ -24,7 +24,7 @@ const (
 	LaneBulkChunk Lane = "bulkchunk" // files.chunked of large changes
 )
 
-// Message is an event on its way. ID makes a repeat within the dedupe window a no-op.
+// Message is an event to publish. Publishing is idempotent by ID within the dedupe window.
 type Message struct {
 	Codebase store.CodebaseID
 	Lane     Lane
@@ -50,7 +50,7 @@ type Delivery struct {
 // other fates. The context ends when the delivery is no longer this handler's.
 type Handler func(ctx context.Context, d Delivery) error
 
-// Retry is an error that redelivers after a delay: for outages, which are nobody's fault.
+// Retry is an error that redelivers after a delay, for outages of what a handler needs.
 type Retry struct {
 	After time.Duration
 	Err   error
@@ -62,7 +62,7 @@ func (r *Retry) Error() string { return "retry: " + r.Err.Error() }
 // Unwrap returns the cause.
 func (r *Retry) Unwrap() error { return r.Err }
 
-// Drop is an error that never succeeds: the message becomes a dead letter.
+// Drop is a permanent error: the message becomes a dead letter.
 type Drop struct{ Err error }
 
 // Error returns the cause.
@@ -71,15 +71,15 @@ func (d *Drop) Error() string { return "drop: " + d.Err.Error() }
 // Unwrap returns the cause.
 func (d *Drop) Unwrap() error { return d.Err }
 
-// ErrObsolete is returned by a handler whose work nobody needs any more: it is
-// acknowledged and counted.
+// ErrObsolete is returned by a handler when the message's work is no longer needed: the
+// message is acknowledged and counted.
 var ErrObsolete = errors.New("obsolete")
 
 // Errors that callers branch on.
 var (
 	// ErrGuard is returned by Publish when another publisher advanced the lane.
 	ErrGuard = errors.New("sequence guard: another publisher advanced the subject")
-	// ErrFull is returned by Publish when the log refuses new messages: pause, try again.
+	// ErrFull is returned by Publish when the log has reached its size limit: retry later.
 	ErrFull   = errors.New("log is full")
 	ErrClosed = errors.New("bus is closed")
 	// ErrTooLarge is returned for a message over the limit; it is never sent in part.
@@ -94,14 +94,14 @@ const MaxBatch = 1000
 type Consumer struct {
 	Name  string
 	Lanes []Lane
-	// Workers is how many handlers run at once here, and the most that is prefetched.
-	// 0 means 1.
+	// Workers is the number of concurrent handlers in this process, and the most messages
+	// that are prefetched. 0 means 1.
 	Workers int
-	// AckWait is how long a handler may be silent; InProgress is sent at a third of it
-	// while the handler runs. 0 means 30 s.
+	// AckWait is how long after the last heartbeat the server redelivers a message; a
+	// heartbeat is sent at every third of it while the handler runs. 0 means 30 s.
 	AckWait time.Duration
-	// Stop, when closed, ends Consume as the end of its context does, but for the handlers
-	// that run: they may finish. nil means never.
+	// Stop, when closed, ends Consume without canceling the handlers that run. nil means
+	// never.
 	Stop <-chan struct{}
 }
 
@@ -134,16 +134,16 @@ func (c Consumer) Taking(ctx context.Context) (context.Context, context.CancelFu
 	}
 }
 
-// State is what the log says of itself.
+// State describes the log.
 type State struct {
-	// Incarnation changes whenever the log is made anew.
+	// Incarnation identifies the life of the log: it changes whenever the log is recreated.
 	Incarnation string
 	First, Last uint64
 	Messages    uint64
 	Bytes       uint64
-	// Gap is set when messages inside [First, Last] are missing that nobody purged.
+	// Gap is set when messages inside [First, Last] are missing that were not purged.
 	Gap bool
-	// Consumers maps a durable consumer to its acknowledged floor and what waits.
+	// Consumers holds the state of each durable consumer, by name.
 	Consumers map[string]ConsumerState
 }
 
@@ -157,8 +157,8 @@ type ConsumerState struct {
 	Obsolete uint64
 }
 
-// DeadLetter is a message that no handler could take: one for each message, whichever and
-// however many of the consumers that read it gave up. Consumer is the first that did.
+// DeadLetter is a message whose handler returned Drop. There is one for each message, however
+// many consumers dropped it; Consumer is the first that did.
 type DeadLetter struct {
 	Stored
 	// Letter is the number of the dead letter, by which it is retried or dropped.
@@ -179,12 +179,13 @@ type Bus interface {
 	LastOf(ctx context.Context, id store.CodebaseID, lane Lane) (uint64, error)
 	// Consume hands messages to the handler until ctx ends or the consumer is stopped, and
 	// returns nil then, when all handlers have ended. A new consumer begins with the oldest
-	// message. A consumer that vanished is made again. It returns ErrClosed when the bus is closed under it.
+	// message. A consumer that was deleted is created again. It returns ErrClosed when the
+	// bus is closed meanwhile.
 	Consume(ctx context.Context, c Consumer, h Handler) error
 	// State inspects the log.
 	State(ctx context.Context) (State, error)
-	// Held counts the messages of each codebase.
-	Held(ctx context.Context) (map[store.CodebaseID]uint64, error)
+	// MessageCounts returns the number of messages of each codebase in the log.
+	MessageCounts(ctx context.Context) (map[store.CodebaseID]uint64, error)
 	// Read calls fn for every message with a sequence in [from, to], in order; to 0 means
 	// the last one at the time of the call. An error of fn ends it and is returned.
 	Read(ctx context.Context, from, to uint64, fn func(Stored) error) error
@@ -193,15 +194,16 @@ type Bus interface {
 	Follow(ctx context.Context, from uint64, fn func(Stored) error) error
 	// Purge removes the messages of a codebase below a sequence; 0 removes all of them.
 	Purge(ctx context.Context, id store.CodebaseID, below uint64) error
-	// Reset makes the log anew, empty, under a new incarnation, consumers included; dead
-	// letters stay. Running calls of Consume and Follow go on with the new log, and
-	// deliveries of the old one are nobody's any more.
+	// Reset recreates the log, empty, under a new incarnation and without consumers; dead
+	// letters stay. Running calls of Consume and Follow go on with the new log; deliveries of
+	// the old one are canceled.
 	Reset(ctx context.Context) (State, error)
 
-	// DeadLetters lists what was dropped, oldest first.
+	// DeadLetters lists the dead letters, oldest first.
 	DeadLetters(ctx context.Context) ([]DeadLetter, error)
-	// RetryDeadLetter publishes it again, as a new message with the same ID, and removes
-	// the letter; DropDeadLetter removes it. Both return store.ErrNotFound for no letter.
+	// RetryDeadLetter publishes a dead letter again, as a new message with the same ID, and
+	// removes it; DropDeadLetter removes it. Both return store.ErrNotFound when there is none
+	// of this number.
 	RetryDeadLetter(ctx context.Context, letter uint64) error
 	DropDeadLetter(ctx context.Context, letter uint64) error
 

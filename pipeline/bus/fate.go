@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Fate is what becomes of a delivery.
+// Fate is what a bus does with a delivery after its handler returned.
 type Fate uint8
 
 // The fates.
 const (
-	Acknowledge Fate = iota + 1 // done, or not needed any more
-	Redeliver                   // again, after a delay
-	Bury                        // a dead letter
+	Acknowledge       Fate = iota + 1 // done, or not needed any more
+	Redeliver                         // again, after a delay
+	MoveToDeadLetters                 // a dead letter
 )
 
 // The bounds of the delay before a redelivery.
@@ -22,8 +22,8 @@ const (
 	MaxDelay = 30 * time.Second
 )
 
-// FateOf says what becomes of the tries-th delivery of a message whose handler returned
-// err, and after what delay it is redelivered.
+// FateOf returns the fate of the tries-th delivery of a message whose handler returned err,
+// and the delay before it is redelivered.
 func FateOf(err error, tries int) (Fate, time.Duration) {
 	var retry *Retry
 	var drop *Drop
@@ -31,15 +31,17 @@ func FateOf(err error, tries int) (Fate, time.Duration) {
 	case err == nil || errors.Is(err, ErrObsolete):
 		return Acknowledge, 0
 	case errors.As(err, &drop):
-		return Bury, 0
+		return MoveToDeadLetters, 0
 	case errors.As(err, &retry) && retry.After > 0:
 		return Redeliver, retry.After
 	}
 	return Redeliver, Backoff(tries)
 }
 
-// Backoff is the delay after the tries-th failure. It doubles with each try between MinDelay and MaxDelay, less up to a quarter at
-// random, so that what failed together does not come back together.
+// Backoff returns the delay after the tries-th failure: exponential between MinDelay and
+// MaxDelay, with a quarter of jitter. It is a function of the number of tries, which the bus
+// or the store counts across processes, and not one of the backoff libraries' objects, which
+// count the calls of one process.
 func Backoff(tries int) time.Duration {
 	d := MinDelay
 	for i := 1; i < tries && d < MaxDelay; i++ {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pause waits before another try. It returns the error of a context that ends first.
+// Pause sleeps for d or until ctx ends, and returns the context's error then.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -23,9 +23,9 @@ type Log interface {
 	Read(ctx context.Context, from, to uint64, fn func(bus.Stored) error) error
 }
 
-// doubter is a log of this process that can tell cheaply whether something speaks for damage
-// since it was last inspected; natsbus.Bus is one. Its State inspects it then.
-type doubter interface{ Doubted() bool }
+// damageSuspecter is a log that can tell cheaply whether it may have been damaged since it was
+// last inspected; natsbus.Bus is one. The next call of State inspects it then.
+type damageSuspecter interface{ DamageSuspected() bool }
 
 // Pump publishes what is in the outbox; outbox.Pump is one.
 type Pump interface {
@@ -150,7 +150,7 @@ func (r *Reconciler) begin(ctx context.Context, known store.LogPosition, state b
 // mend heals a log that was damaged while this process runs. Unlike Heal it leaves
 // deliveries in flight alone: they are this process's own.
 func (r *Reconciler) mend(ctx context.Context) error {
-	if d, ok := r.log.(doubter); ok && !d.Doubted() {
+	if d, ok := r.log.(damageSuspecter); ok && !d.DamageSuspected() {
 		return nil
 	}
 	known, state, reason, err := r.inspect(ctx)

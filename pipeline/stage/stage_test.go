@@ -73,8 +73,8 @@ func TestNewerEventIsLeft(t *testing.T) {
 		{"newer version", true, message(own.Fingerprint(), 2, "files.changed"), bus.Redeliver},
 		{"newer type", true, message(own.Fingerprint(), 1, "files.painted"), bus.Redeliver},
 		{"newer version of another recipe", true, message(other.Fingerprint(), 2, "files.changed"), bus.Acknowledge},
-		{"malformed", true, message(own.Fingerprint(), 0, "files.changed"), bus.Bury},
-		{"newer version, alone", false, message(own.Fingerprint(), 2, "files.changed"), bus.Bury},
+		{"malformed", true, message(own.Fingerprint(), 0, "files.changed"), bus.MoveToDeadLetters},
+		{"newer version, alone", false, message(own.Fingerprint(), 2, "files.changed"), bus.MoveToDeadLetters},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

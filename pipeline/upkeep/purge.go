@@ -53,7 +53,7 @@ func (k *Keeper) purger(ctx context.Context) (store.Lease, error) {
 // purgeStrays removes the messages of codebases that were cleared: the last word on them,
 // and what workers published that had their events in hand.
 func (k *Keeper) purgeStrays(ctx context.Context) error {
-	held, err := k.log.Held(ctx)
+	held, err := k.log.MessageCounts(ctx)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ type Store interface {
 // Log is the part of bus.Bus that upkeep needs.
 type Log interface {
 	State(ctx context.Context) (bus.State, error)
-	Held(ctx context.Context) (map[store.CodebaseID]uint64, error)
+	MessageCounts(ctx context.Context) (map[store.CodebaseID]uint64, error)
 	Read(ctx context.Context, from, to uint64, fn func(bus.Stored) error) error
 	Purge(ctx context.Context, id store.CodebaseID, below uint64) error
 }

@@ -73,7 +73,7 @@ func (h *house) publish(lane bus.Lane, events ...event.Event) {
 
 func (h *house) wantHeld(want string) {
 	h.t.Helper()
-	held, err := h.log.Held(h.t.Context())
+	held, err := h.log.MessageCounts(h.t.Context())
 	h.must(err)
 	if got := fmt.Sprint(held); got != want {
 		h.t.Errorf("the log holds %s, want %s", got, want)
@@ -210,7 +210,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%s was merged", id)
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		held, err := h.log.Held(t.Context())
+		held, err := h.log.MessageCounts(t.Context())
 		h.must(err)
 		if held["abad"] == 40 {
 			break

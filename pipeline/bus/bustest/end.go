@@ -27,7 +27,7 @@ func closeTwice(t *testing.T, s suite) {
 		"LastOf":          func() error { _, err := r.LastOf(ctx, "a", bus.LaneSync); return err },
 		"Consume":         func() error { return r.Consume(ctx, worker("w", 1), nil) },
 		"State":           func() error { _, err := r.State(ctx); return err },
-		"Held":            func() error { _, err := r.Held(ctx); return err },
+		"Held":            func() error { _, err := r.MessageCounts(ctx); return err },
 		"Read":            func() error { return r.Read(ctx, 1, 0, none) },
 		"Follow":          func() error { return r.Follow(ctx, 1, none) },
 		"Purge":           func() error { return r.Purge(ctx, "a", 0) },

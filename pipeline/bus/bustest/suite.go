@@ -139,7 +139,7 @@ func (r *rig) read(from, to uint64) []bus.Stored {
 // wantHeld compares how many messages there are of each codebase.
 func (r *rig) wantHeld(want map[store.CodebaseID]uint64) {
 	r.t.Helper()
-	held, err := r.Held(r.t.Context())
+	held, err := r.MessageCounts(r.t.Context())
 	r.must(err)
 	if diff := cmp.Diff(want, held); diff != "" {
 		r.t.Errorf("messages by codebase (-want +got):\n%s", diff)

@@ -1,5 +1,5 @@
-// Package membus keeps the event log in memory: the twin of natsbus for tests and for work
-// that nothing needs to survive. It does what bustest asks, and forgets with the process.
+// Package membus keeps the event log in memory, for tests and for work that need not survive
+// the process. It passes the suite of bustest like natsbus.
 package membus
 
 import (
@@ -33,13 +33,13 @@ type Bus struct {
 	lastLetter  uint64
 }
 
-// published is where and when a message of some ID was appended.
+// published is the sequence and time of the last message of an ID.
 type published struct {
 	sequence uint64
 	at       time.Time
 }
 
-// dedupeWindow is how long the ID of a message keeps a repeat out, that of natsbus.
+// dedupeWindow is how long a message's ID is remembered to drop duplicates, as in natsbus.
 const dedupeWindow = 2 * time.Minute
 
 var _ bus.Bus = (*Bus)(nil)
@@ -54,7 +54,7 @@ func NewLimited(maxBytes uint64) *Bus {
 	return b
 }
 
-// begin makes the log anew.
+// begin begins a new, empty incarnation.
 func (b *Bus) begin() {
 	b.incarnation = rand.Text()
 	b.log, b.last, b.bytes = nil, 0, 0
@@ -65,13 +65,13 @@ func (b *Bus) begin() {
 	b.consumers = map[string]*consumer{}
 }
 
-// wake tells everyone who waits that something changed. mu is held.
+// wake wakes all waiting calls. mu is held.
 func (b *Bus) wake() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// enter locks the bus for a method, or says why not.
+// enter locks mu for a method; with an error it does not.
 func (b *Bus) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -199,8 +199,8 @@ func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) erro
 	return nil
 }
 
-// Held implements bus.Bus.
-func (b *Bus) Held(ctx context.Context) (map[store.CodebaseID]uint64, error) {
+// MessageCounts implements bus.Bus.
+func (b *Bus) MessageCounts(ctx context.Context) (map[store.CodebaseID]uint64, error) {
 	if err := b.enter(ctx); err != nil {
 		return nil, err
 	}

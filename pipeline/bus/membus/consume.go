@@ -12,8 +12,7 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// Consume implements bus.Bus. AckWait has no meaning here: a handler in this process is
-// never silent.
+// Consume implements bus.Bus. AckWait is ignored: there are no heartbeats inside a process.
 func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error {
 	if err := bus.CheckConsumer(c); err != nil {
 		return fmt.Errorf("consume: %w", err)
@@ -53,8 +52,7 @@ func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error 
 	}
 }
 
-// work hands one message after the other to the handler until taking ends. Its handlers
-// live by ctx.
+// work hands messages to the handler until taking ends. The handlers' context is ctx.
 func (b *Bus) work(taking, ctx context.Context, c bus.Consumer, h bus.Handler) {
 	for taking.Err() == nil && !c.Stopped() {
 		b.mu.Lock()
@@ -91,7 +89,7 @@ func pause(ctx context.Context, changed <-chan struct{}, wait time.Duration) {
 	}
 }
 
-// durable returns the consumer's state, made when it has none. mu is held.
+// durable returns the consumer's state and creates it when there is none. mu is held.
 func (b *Bus) durable(c bus.Consumer) *consumer {
 	durable := b.consumers[c.Name]
 	if durable == nil {
@@ -112,11 +110,11 @@ func (b *Bus) settle(ctx context.Context, name string, durable *consumer, p *pen
 	p.cancel = nil
 	fate, delay := bus.FateOf(err, p.tries)
 	if err != nil && ctx.Err() != nil && fate == bus.Redeliver {
-		delay = 0 // cut off by the end of this call: whoever comes next may have it at once
+		delay = 0 // canceled by the end of this call: the next consumer may have it at once
 	}
 	switch fate {
-	case bus.Bury:
-		b.bury(bus.DeadLetter{Stored: p.stored, Consumer: name, Reason: err.Error()})
+	case bus.MoveToDeadLetters:
+		b.deadLetter(bus.DeadLetter{Stored: p.stored, Consumer: name, Reason: err.Error()})
 		delete(durable.pending, p.stored.Sequence)
 	case bus.Redeliver:
 		p.due = time.Now().Add(delay)
@@ -129,8 +127,8 @@ func (b *Bus) settle(ctx context.Context, name string, durable *consumer, p *pen
 	b.wake()
 }
 
-// bury keeps a dead letter, unless another consumer buried the message. The caller holds mu.
-func (b *Bus) bury(l bus.DeadLetter) {
+// deadLetter keeps a dead letter, unless the message has one already. The caller holds mu.
+func (b *Bus) deadLetter(l bus.DeadLetter) {
 	same := func(other bus.DeadLetter) bool { return other.Sequence == l.Sequence && other.ID == l.ID }
 	if slices.ContainsFunc(b.letters, same) {
 		return

@@ -22,7 +22,7 @@ type consumer struct {
 type pending struct {
 	stored bus.Stored
 	tries  int
-	due    time.Time // when it is to be delivered again
+	due    time.Time // when it is redelivered
 	cancel func()    // ends the handler's context; nil while it waits
 }
 
@@ -49,7 +49,7 @@ func (c *consumer) forget(sequence uint64) {
 	}
 }
 
-// abandon takes every delivery from its handler, because the log is made anew.
+// abandon cancels every delivery, because the incarnation has ended.
 func (c *consumer) abandon() {
 	c.gone = true
 	for _, p := range c.pending {
@@ -59,8 +59,8 @@ func (c *consumer) abandon() {
 	}
 }
 
-// next picks what is to be delivered now: a message whose delay is over, else the next new
-// one. Without one it returns how long until a delay is over, 0 when none is.
+// next returns the message to deliver now: one whose delay has passed, else the next new one.
+// When there is none it returns nil and the time until the next delay passes, 0 without one.
 func (c *consumer) next(log []bus.Stored, now time.Time) (*pending, time.Duration) {
 	var best *pending
 	var wait time.Duration

@@ -8,7 +8,7 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// Image is a copy of a log with its consumers, as a backup of its files would be.
+// Image is a copy of a log and its consumers, like a backup of its files.
 type Image struct {
 	incarnation string
 	log         []bus.Stored
@@ -17,7 +17,7 @@ type Image struct {
 	consumers   map[string]*consumer
 }
 
-// Image copies the log as it is now.
+// Image returns a copy of the log.
 func (b *Bus) Image() Image {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -27,8 +27,8 @@ func (b *Bus) Image() Image {
 	}
 }
 
-// PutBack puts an older copy in the place of the log. What handlers have in hand is nobody's
-// any more; what was in flight when the copy was made is delivered again at once.
+// PutBack restores a copy of the log. Deliveries under way are canceled; those that were in
+// flight when the copy was made are redelivered at once.
 func (b *Bus) PutBack(i Image) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,8 +40,8 @@ func (b *Bus) PutBack(i Image) {
 	b.wake()
 }
 
-// Truncate loses the messages after a sequence, as a log does whose last block is damaged:
-// its consumers still believe that they have read further.
+// Truncate drops the messages after a sequence, like damage of the last block of a log: the
+// consumers' acknowledged sequences stay.
 func (b *Bus) Truncate(last uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// heed has what the cluster says of the tenant's streams logged and counted: deliveries
-// that were given up or ended, leaders that changed, and a majority that is lost.
-func (b *Bus) heed() error {
+// subscribeAdvisories has JetStream's advisories about the tenant's streams logged and
+// counted: deliveries that were given up or terminated, elected leaders, and a lost quorum.
+func (b *Bus) subscribeAdvisories() error {
 	for _, name := range []string{b.wantedLog().Name, b.wantedDead().Name} {
 		for _, subject := range []string{
 			"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + name + ".>",
@@ -21,7 +21,7 @@ func (b *Bus) heed() error {
 			"$JS.EVENT.ADVISORY.STREAM.QUORUM_LOST." + name,
 			"$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED." + name,
 		} {
-			if _, err := b.conn.Subscribe(subject, b.advised); err != nil {
+			if _, err := b.conn.Subscribe(subject, b.handleAdvisory); err != nil {
 				return fmt.Errorf("subscribe to advisories: %w", err)
 			}
 		}
@@ -29,7 +29,7 @@ func (b *Bus) heed() error {
 	return nil
 }
 
-// advisory is what the advisories that are heeded have in common.
+// advisory holds the fields of JetStream's advisories that are logged.
 type advisory struct {
 	Stream     string `json:"stream"`
 	Consumer   string `json:"consumer"`
@@ -39,7 +39,7 @@ type advisory struct {
 	Reason     string `json:"reason"`
 }
 
-func (b *Bus) advised(msg *nats.Msg) {
+func (b *Bus) handleAdvisory(msg *nats.Msg) {
 	var a advisory
 	if err := json.Unmarshal(msg.Data, &a); err != nil {
 		b.opts.Log.Debug("advisory cannot be read", "subject", msg.Subject, "error", err)
@@ -50,8 +50,8 @@ func (b *Bus) advised(msg *nats.Msg) {
 	b.advisories[strings.ToLower(kind)]++
 	b.mu.Unlock()
 	switch kind {
-	case "MSG_TERMINATED": // nothing of freshet does that
-		b.opts.Log.Warn("delivery ended by somebody", "stream", a.Stream, "consumer", a.Consumer,
+	case "MSG_TERMINATED": // freshet never terminates a delivery
+		b.opts.Log.Warn("delivery terminated by another client", "stream", a.Stream, "consumer", a.Consumer,
 			"sequence", a.Sequence, "deliveries", a.Deliveries, "reason", a.Reason)
 	case "MAX_DELIVERIES":
 		b.opts.Log.Warn("delivery given up by the server", "stream", a.Stream, "consumer", a.Consumer,
@@ -63,12 +63,12 @@ func (b *Bus) advised(msg *nats.Msg) {
 	}
 }
 
-// Marks are what ought to be looked at.
+// Marks are the counts that an operator should look at when they rise.
 type Marks struct {
-	// DeadLetters counts those that there are.
+	// DeadLetters is the number of dead letters now.
 	DeadLetters uint64
-	// Advisories counts, by kind, what the cluster said of the tenant's streams since Open.
-	// A server in this process says nothing.
+	// Advisories counts, by kind, the advisories about the tenant's streams since Open. An
+	// embedded server sends none.
 	Advisories map[string]uint64
 }
 

@@ -19,28 +19,28 @@ import (
 
 // Bus is an event log in JetStream. Open makes one.
 type Bus struct {
-	opts     Options
-	report   OpenReport
-	embedded *embedded // nil with a server elsewhere
-	conn     *nats.Conn
-	link     link
-	js       jetstream.JetStream
-	dead     jetstream.Stream
-	packer   packer
-	keys     *keyring
+	opts       Options
+	report     OpenReport
+	embedded   *embedded // nil with a remote server
+	conn       *nats.Conn
+	connection connectionState
+	js         jetstream.JetStream
+	dead       jetstream.Stream // the dead letters
+	compressor compressor
+	keys       *keyring
 
 	// torn is set when Open found messages in the embedded log that cannot be read. It is
 	// of the incarnation that Open found.
-	torn string
+	unreadable string
 
-	calls     circle     // every call of a method
-	reshaping sync.Mutex // held by who changes or inspects the log as a whole
+	calls     callGroup  // every call of a method
+	exclusive sync.Mutex // held by calls that change or inspect the log as a whole
 
-	mu       sync.Mutex // guards all below, and torn
-	log      *incarnation
-	doubt    doubt
-	obsolete map[string]uint64 // by consumer
-	// advisories counts what the cluster said, by kind.
+	mu        sync.Mutex // guards all below, and torn
+	log       *incarnation
+	suspicion suspicion
+	obsolete  map[string]uint64 // by consumer
+	// advisories counts those of the cluster, by kind.
 	advisories map[string]uint64
 }
 
@@ -48,24 +48,24 @@ type Bus struct {
 type incarnation struct {
 	id     string
 	stream jetstream.Stream
-	calls  circle        // those that concern this incarnation only
-	over   chan struct{} // closed when another one takes its place
+	calls  callGroup     // those that concern this incarnation only
+	ended  chan struct{} // closed when another one takes its place
 }
 
 var _ bus.Bus = (*Bus)(nil)
 
-// errReset is why a delivery of an earlier incarnation ends.
-var errReset = errors.New("the log was made anew")
+// errReset is the cancellation cause of deliveries of an earlier incarnation.
+var errReset = errors.New("the log was recreated")
 
-// Open opens the log, and makes it when there is none. Files of an embedded server that
-// cannot be read are moved aside, and the log begins anew; Report says so.
+// Open opens the log, and creates it when there is none. When the files of an embedded
+// server cannot be read, their directory is renamed and the log is recreated; Report says so.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}
 	b := &Bus{opts: o, obsolete: map[string]uint64{}, advisories: map[string]uint64{}}
-	if b.packer, err = newPacker(); err != nil {
+	if b.compressor, err = newCompressor(); err != nil {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}
 	if err := b.open(ctx); err != nil {
@@ -75,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	return b, nil
 }
 
-// Report says what Open found.
+// Report returns what Open found.
 func (b *Bus) Report() OpenReport { return b.report }
 
 func (b *Bus) open(ctx context.Context) error {
@@ -97,36 +97,36 @@ func (b *Bus) open(ctx context.Context) error {
 	return b.startAnew(ctx, damage, err)
 }
 
-// startAnew moves damaged files aside and starts without them. When that does not work
-// either, the files were not to blame: they are put back, and the first error stands.
+// startAnew renames the damaged directory and starts with an empty one. When that fails too,
+// the files are not the cause: the directory is restored, and the first error is returned.
 func (b *Bus) startAnew(ctx context.Context, damage string, cause error) error {
-	to, err := moveAside(b.opts)
+	to, err := moveDamaged(b.opts)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
 	if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
-		return errors.Join(cause, putBack(b.opts, to), err)
+		return errors.Join(cause, restoreMoved(b.opts, to), err)
 	}
 	if b.keys, err = openKeyring(b.opts.Dir); err != nil {
-		return errors.Join(cause, putBack(b.opts, to), err)
+		return errors.Join(cause, restoreMoved(b.opts, to), err)
 	}
 	if _, err := b.start(ctx); err != nil {
 		b.release()
-		return errors.Join(cause, putBack(b.opts, to), err)
+		return errors.Join(cause, restoreMoved(b.opts, to), err)
 	}
-	b.opts.Log.Warn("event log was damaged and began anew", "reason", damage, "kept", to)
+	b.opts.Log.Warn("event log was damaged and recreated", "reason", damage, "kept", to)
 	b.report = OpenReport{Recreated: true, Reason: damage, MovedTo: to}
-	return dropOlder(b.opts)
+	return pruneDamaged(b.opts)
 }
 
-// start runs the embedded server and attaches to it. It says when the files are to blame
-// for an error.
+// start runs the embedded server and attaches to it. With an error, damage is not empty when
+// damaged files are the cause.
 func (b *Bus) start(ctx context.Context) (damage string, err error) {
 	before, err := onDisk(b.opts.Dir)
 	if err != nil {
 		return "", err
 	}
-	if b.embedded, err = startServer(b.opts, b.raiseDoubt); err != nil {
+	if b.embedded, err = startServer(b.opts, b.suspectDamage); err != nil {
 		if entries, readErr := os.ReadDir(b.opts.Dir); readErr != nil || len(entries) == 0 {
 			return "", errors.Join(err, readErr)
 		}
@@ -142,7 +142,7 @@ func (b *Bus) start(ctx context.Context) (damage string, err error) {
 		_, err := b.js.Stream(ctx, name)
 		if api := (*jetstream.APIError)(nil); errors.Is(err, jetstream.ErrStreamNotFound) ||
 			errors.As(err, &api) && api.ErrorCode == codeOffline {
-			err = fmt.Errorf("stream %s cannot be restored: %w: %s", name, err, b.embedded.notes.text())
+			err = fmt.Errorf("stream %s cannot be restored: %w: %s", name, err, b.embedded.log.text())
 			return err.Error(), err
 		}
 		if err != nil {
@@ -152,12 +152,12 @@ func (b *Bus) start(ctx context.Context) (damage string, err error) {
 	if err := b.attach(ctx); err != nil {
 		return "", err
 	}
-	_ = b.Doubted() // later looks compare with the files of now
+	_ = b.DamageSuspected() // later calls compare with the files of now
 	return "", b.inspect(ctx)
 }
 
-// inspect reads every message once, which the server's own check of its files does not
-// replace: see headerSum. What it finds shows as a gap of this incarnation.
+// inspect reads every message once and verifies its checksum; the server's own check of its
+// files misses some damage, see headerChecksum. Damage shows as a gap of this incarnation.
 func (b *Bus) inspect(ctx context.Context) error {
 	log := b.current()
 	state := log.stream.CachedInfo().State
@@ -178,13 +178,13 @@ func (b *Bus) inspect(ctx context.Context) error {
 	if err != nil || count != state.Msgs {
 		b.opts.Log.Warn("messages of the event log cannot be read", "read", count, "of", state.Msgs, "error", err)
 		b.mu.Lock()
-		b.torn = log.id
+		b.unreadable = log.id
 		b.mu.Unlock()
 	}
 	return nil
 }
 
-// onDisk lists the streams of which there are files.
+// onDisk lists the streams that have files.
 func onDisk(dir string) ([]string, error) {
 	names, err := filepath.Glob(filepath.Join(escape(streamsDir(dir)), "freshet-*"))
 	if err != nil {
@@ -196,7 +196,7 @@ func onDisk(dir string) ([]string, error) {
 	return names, nil
 }
 
-// attach finds or makes the two streams.
+// attach looks up or creates the two streams.
 func (b *Bus) attach(ctx context.Context) error {
 	var err error
 	if b.js, err = jetstream.New(b.conn); err != nil {
@@ -209,19 +209,20 @@ func (b *Bus) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.begin(stream)
+	b.switchTo(stream)
 	if b.remote() {
-		return nil // a purge under way may be another process's
+		return nil // a purge in progress may be another process's
 	}
 	return b.finishPurge(ctx)
 }
 
-// begin puts a stream in the place of the one before, unless it is that one.
-func (b *Bus) begin(stream jetstream.Stream) *incarnation {
+// switchTo makes a stream the current incarnation, unless it is already, and ends the calls
+// of the one before.
+func (b *Bus) switchTo(stream jetstream.Stream) *incarnation {
 	next := &incarnation{
 		id:     stream.CachedInfo().Config.Metadata[keyIncarnation],
 		stream: stream,
-		over:   make(chan struct{}),
+		ended:  make(chan struct{}),
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -230,16 +231,16 @@ func (b *Bus) begin(stream jetstream.Stream) *incarnation {
 			return b.log
 		}
 		b.log.calls.end(errReset)
-		close(b.log.over)
+		close(b.log.ended)
 	}
 	b.log = next
 	return next
 }
 
-// verify returns errReset when the log is another one than a caller took it for, because
-// someone else made it anew, and begins with that one. Ask after making a consumer: one
-// made for the wrong incarnation is to be removed.
-func (b *Bus) verify(ctx context.Context, log *incarnation) error {
+// checkIncarnation returns errReset, and switches to the new incarnation, when another
+// process has recreated the log. Call it after creating a consumer, and delete the consumer
+// on errReset: it belongs to the wrong incarnation.
+func (b *Bus) checkIncarnation(ctx context.Context, log *incarnation) error {
 	stream, err := b.js.Stream(ctx, b.wantedLog().Name)
 	if err != nil {
 		return fmt.Errorf("look up log: %w", err)
@@ -247,11 +248,11 @@ func (b *Bus) verify(ctx context.Context, log *incarnation) error {
 	if stream.CachedInfo().Config.Metadata[keyIncarnation] == log.id {
 		return nil
 	}
-	b.begin(stream)
+	b.switchTo(stream)
 	return errReset
 }
 
-// current is the incarnation that is known.
+// current returns the incarnation last seen.
 func (b *Bus) current() *incarnation {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -270,8 +271,8 @@ func (b *Bus) connectOptions() []nats.Option {
 	}
 }
 
-// checkVersion refuses a server that is known to lose acknowledged messages although it
-// syncs.
+// checkVersion refuses a server version that is known to lose acknowledged messages at a
+// power cut even with synchronous writes.
 func checkVersion(version string) error {
 	var major, minor, patch int
 	if _, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err != nil {
@@ -285,12 +286,12 @@ func checkVersion(version string) error {
 	return fmt.Errorf("NATS server %s loses acknowledged messages at a power cut: 2.14.9, 2.15.2 or newer is needed", version)
 }
 
-// subject is where the messages of a codebase's lane go.
+// subject returns the NATS subject of a codebase's lane.
 func (b *Bus) subject(id store.CodebaseID, lane bus.Lane) string {
 	return "freshet." + b.opts.Tenant + "." + string(id) + "." + string(lane)
 }
 
-// parseSubject is the reverse of subject.
+// parseSubject undoes subject.
 func (b *Bus) parseSubject(subject string) (store.CodebaseID, bus.Lane, error) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) != 4 || tokens[0] != "freshet" || tokens[1] != b.opts.Tenant {
@@ -308,11 +309,10 @@ func (b *Bus) Close() error {
 	return nil
 }
 
-// release lets go of connection and server. It may be called twice.
+// release closes the connection and stops the server. It may be called twice.
 func (b *Bus) release() {
 	if b.conn != nil {
-		// Acknowledgements are on their way still; one that is lost only means that its
-		// message is delivered again.
+		// Acknowledgements may be buffered; one that is lost causes a redelivery only.
 		if err := b.conn.FlushTimeout(5 * time.Second); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 			b.opts.Log.Debug("event log not flushed", "error", err)
 		}
@@ -326,7 +326,7 @@ func (b *Bus) release() {
 		return
 	}
 	server.stop()
-	if err := sumConsumers(b.opts.Dir); err != nil {
-		b.opts.Log.Debug("state of consumers not kept", "error", err) // they go unchecked once
+	if err := writeConsumerChecksums(b.opts.Dir); err != nil {
+		b.opts.Log.Debug("checksums of consumers not written", "error", err) // the next Open does not verify them
 	}
 }

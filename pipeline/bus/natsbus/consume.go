@@ -12,19 +12,18 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// The timing of a pull: a request waits at the server until a message comes, and is made
-// again after pullExpiry; pullHeartbeat is how a dead server is noticed meanwhile.
+// The timing of a pull request: it waits at the server for a message and is repeated after
+// pullExpiry. A server that sends no heartbeat for two intervals counts as gone.
 const (
 	pullExpiry    = 30 * time.Second
 	pullHeartbeat = 5 * time.Second
 )
 
-// maxAckPending bounds what is delivered and not acknowledged, messages that wait for a
-// redelivery included: an outage does not run through the whole log.
+// maxAckPending bounds the messages that are delivered and not acknowledged, those that wait
+// for a redelivery included, so that an outage does not affect the whole log.
 const maxAckPending = 1000
 
-// Consume implements bus.Bus. Each worker asks the server for one message when it is free
-// and holds no other, so that nothing is prefetched beyond the free workers.
+// Consume implements bus.Bus. Each worker pulls one message at a time; none is prefetched.
 func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error {
 	if err := bus.CheckConsumer(c); err != nil {
 		return fmt.Errorf("consume: %w", err)
@@ -52,14 +51,15 @@ func (b *Bus) Consume(ctx context.Context, c bus.Consumer, h bus.Handler) error 
 		if time.Since(began) > bus.MaxDelay {
 			tries = 1
 		}
-		b.raiseDoubt()
-		b.opts.Log.Debug("consumer begins again", "consumer", c.Name, "error", err)
-		b.rest(taking, log, tries)
+		b.suspectDamage()
+		b.opts.Log.Debug("consumer is restarted", "consumer", c.Name, "error", err)
+		b.backOff(taking, log, tries)
 	}
 	return ended(ctx)
 }
 
-// ended is what a call that runs until its context ends returns then.
+// ended returns the result of a call that runs until its context ends: bus.ErrClosed when
+// the bus was closed, else nil.
 func ended(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), bus.ErrClosed) {
 		return bus.ErrClosed
@@ -67,27 +67,28 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// rest waits before a consumer begins again, or until the log is another one.
-func (b *Bus) rest(ctx context.Context, log *incarnation, tries int) {
+// backOff waits before a consumer is restarted, or until the log is another incarnation.
+func (b *Bus) backOff(ctx context.Context, log *incarnation, tries int) {
 	_, delay := bus.FateOf(errReset, tries)
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-log.over:
+	case <-log.ended:
 	case <-timer.C:
 	}
 }
 
-// consumeOnce makes the consumer when it is missing and hands out its messages until it
-// vanishes, the log is made anew, it is stopped or ctx ends, and all handlers have ended.
+// consumeOnce creates the consumer when it is missing and hands out its messages until the
+// consumer is deleted, the log is recreated, c is stopped or ctx ends. It returns when all
+// handlers have ended.
 func (b *Bus) consumeOnce(ctx context.Context, log *incarnation, c bus.Consumer, h bus.Handler) error {
 	durable, err := log.stream.CreateOrUpdateConsumer(ctx, b.durableConfig(log, c))
 	if err != nil {
 		return fmt.Errorf("make consumer %s: %w", c.Name, err)
 	}
-	if err := b.verify(ctx, log); err != nil {
-		b.dismiss(ctx, log, durable)
+	if err := b.checkIncarnation(ctx, log); err != nil {
+		b.deleteConsumer(ctx, log, durable)
 		return err
 	}
 	handling, leave, err := log.calls.join(ctx)
@@ -113,21 +114,21 @@ func (b *Bus) durableConfig(log *incarnation, c bus.Consumer) jetstream.Consumer
 		AckWait:           c.AckWait,
 		MaxDeliver:        -1,
 		MaxAckPending:     maxAckPending,
-		InactiveThreshold: b.lasts(),
+		InactiveThreshold: b.inactiveThreshold(),
 	}
 }
 
-// lasts is how long a consumer is kept that nobody asks any more. Elsewhere those of recipes
-// that nobody has any more go; one that is missed begins again with the oldest message.
-func (b *Bus) lasts() time.Duration {
+// inactiveThreshold is how long the server keeps a consumer that nobody pulls from, 0 for
+// ever. A remote server deletes those of recipes that are no longer used; a consumer that is
+// recreated begins with the oldest message.
+func (b *Bus) inactiveThreshold() time.Duration {
 	if b.remote() {
 		return 72 * time.Hour
 	}
 	return 0
 }
 
-// heartbeat is how often a server that has nothing says that it is there. Elsewhere it may
-// be gone, which is noticed after two.
+// heartbeat is the interval of the server's heartbeats while a pull waits.
 func (b *Bus) heartbeat() time.Duration {
 	if b.remote() {
 		return time.Second
@@ -135,13 +136,13 @@ func (b *Bus) heartbeat() time.Duration {
 	return pullHeartbeat
 }
 
-// durableName ties a consumer to an incarnation: what is acknowledged to one never counts
-// for another, although sequences repeat.
+// durableName includes the incarnation, so that acknowledgements of one incarnation never
+// count for another, although sequences repeat.
 func durableName(name, incarnation string) string {
 	return name + "-" + incarnation[:min(8, len(incarnation))]
 }
 
-// work takes one message after the other until taking ends. Its handlers live by handling.
+// work pulls and handles messages until taking ends. The handlers' context is handling.
 func (b *Bus) work(taking, handling context.Context, durable jetstream.Consumer, c bus.Consumer, h bus.Handler) error {
 	messages, err := durable.Messages(
 		jetstream.PullMaxMessages(1),
@@ -152,7 +153,7 @@ func (b *Bus) work(taking, handling context.Context, durable jetstream.Consumer,
 	if err != nil {
 		return fmt.Errorf("pull: %w", err)
 	}
-	defer b.giveBack(messages)
+	defer b.drain(messages)
 	for !c.Stopped() {
 		msg, err := messages.Next(jetstream.NextContext(taking))
 		if err != nil {
@@ -163,8 +164,8 @@ func (b *Bus) work(taking, handling context.Context, durable jetstream.Consumer,
 	return nil
 }
 
-// giveBack ends a worker's pull and returns the message that was on its way meanwhile.
-func (b *Bus) giveBack(messages jetstream.MessagesContext) {
+// drain ends a worker's pull and has the message that arrived meanwhile redelivered.
+func (b *Bus) drain(messages jetstream.MessagesContext) {
 	messages.Drain()
 	for {
 		msg, err := messages.Next(jetstream.NextMaxWait(bus.MaxDelay))
@@ -172,7 +173,7 @@ func (b *Bus) giveBack(messages jetstream.MessagesContext) {
 			return
 		}
 		if err := msg.Nak(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-			b.opts.Log.Debug("message not given back", "error", err)
+			b.opts.Log.Debug("message not returned", "error", err)
 		}
 	}
 }

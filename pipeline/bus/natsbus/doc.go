@@ -1,5 +1,5 @@
 // Package natsbus keeps the event log in NATS JetStream: in a server inside this process,
-// which listens on nothing, or in one elsewhere. It is the only package that knows NATS.
+// which listens on nothing, or in a remote one. It is the only package that knows NATS.
 //
 // The log of a tenant is one stream with the subjects "freshet.<tenant>.<codebase>.<lane>"
 // and one small stream of dead letters. Messages of one publish are one atomic batch, on
@@ -20,5 +20,5 @@
 // A purge of a whole codebase leaves nothing of it to read: see keyring.
 //
 // JetStream does not lock its directory: whoever calls Open with a directory must hold a
-// lock of his own on it.
+// lock of their own on it.
 package natsbus

@@ -13,19 +13,19 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// Lag is what waits of a codebase's messages.
+// Lag is the number and age of the messages of a codebase that wait for consumers.
 type Lag struct {
 	Messages uint64
 	// Oldest is when the first of them was published.
 	Oldest time.Time
 }
 
-// maxCounted bounds the messages that Lags looks at.
+// maxCounted bounds the messages that Lags reads.
 const maxCounted = 20_000
 
-// Lags counts, by codebase, the messages that not all of the consumers have behind them.
-// Consumers that there are none of do not count. Of a lag beyond 20,000 messages it counts
-// the oldest so many. It reads headers only, and nothing when nothing waits.
+// Lags counts, by codebase, the messages that at least one of the consumers has not
+// acknowledged. Consumers that do not exist are ignored. It counts at most the 20,000 oldest
+// messages. It reads headers only, and nothing when no message waits.
 func (b *Bus) Lags(ctx context.Context, consumers []string) (map[store.CodebaseID]Lag, error) {
 	ctx, leave, err := b.calls.join(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func (b *Bus) Lags(ctx context.Context, consumers []string) (map[store.CodebaseI
 	return lags, nil
 }
 
-// floors returns, by lane, the sequence that every consumer of the lane has behind it, of
-// those that have something to do, and the lowest of them.
+// floors returns, by lane, the lowest acknowledged sequence of its consumers that have
+// messages to handle, and the lowest over all lanes.
 func (b *Bus) floors(ctx context.Context, log *incarnation, names []string) (floors map[string]uint64, lowest uint64, err error) {
 	floors = map[string]uint64{}
 	list := log.stream.ListConsumers(ctx)
@@ -84,7 +84,7 @@ func (b *Bus) floors(ctx context.Context, log *incarnation, names []string) (flo
 	return floors, lowest, list.Err()
 }
 
-// headers calls fn for the messages from a sequence on that are there now, without bodies.
+// headers calls fn for the messages that the log has now, from a sequence on, without bodies.
 func (b *Bus) headers(ctx context.Context, log *incarnation, from uint64, fn func(subject string, sequence uint64, at time.Time)) error {
 	consumer, err := log.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from, AckPolicy: jetstream.AckNonePolicy,
@@ -93,7 +93,7 @@ func (b *Bus) headers(ctx context.Context, log *incarnation, from uint64, fn fun
 	if err != nil {
 		return err
 	}
-	defer b.dismiss(ctx, log, consumer)
+	defer b.deleteConsumer(ctx, log, consumer)
 	left := min(consumer.CachedInfo().NumPending, maxCounted)
 	for left > 0 {
 		batch, err := consumer.FetchNoWait(int(min(left, 500)))
@@ -112,7 +112,7 @@ func (b *Bus) headers(ctx context.Context, log *incarnation, from uint64, fn fun
 		if err := batch.Error(); err != nil && !errors.Is(err, jetstream.ErrNoMessages) {
 			return err
 		}
-		if got == 0 { // what was left has been purged
+		if got == 0 { // the remaining messages were purged
 			return nil
 		}
 		left -= got

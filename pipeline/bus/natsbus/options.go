@@ -8,42 +8,42 @@ import (
 
 // Options of Open. Dir or URL must be given.
 type Options struct {
-	// Dir is where the embedded server keeps its files. It is made when missing.
+	// Dir is the directory of the embedded server's files. It is created when missing.
 	Dir string
-	// URL is a server elsewhere, or several of one cluster with commas between them; each
-	// may hold a user and password, or a token. When it is set there is no embedded server.
+	// URL is a remote server, or several of one cluster separated by commas; each may
+	// contain a user and password, or a token. When it is set there is no embedded server.
 	URL string
-	// Remote says how a server elsewhere is reached and used.
+	// Remote configures the connection to a remote server.
 	Remote Remote
 	// Tenant is the token in subjects and stream names, of [a-z0-9]; "" means default.
 	Tenant string
-	// RelaxedSync leaves it to the embedded server to sync its files now and then: after a
-	// power cut acknowledged messages may be gone. It is for tests.
+	// RelaxedSync lets the embedded server sync its files periodically instead of after every
+	// write: a power cut may lose acknowledged messages. It is for tests.
 	RelaxedSync bool
 	// MaxBytes is the size at which the log refuses messages; 0 means 1 GiB.
 	MaxBytes int64
-	// AckWait is that of consumers that name none; 0 means 30 s.
+	// AckWait is the default of consumers; 0 means 30 s.
 	AckWait time.Duration
 	// Now is the clock for names and stamps; nil means time.Now.
 	Now func() time.Time
 	Log *slog.Logger // nil means discard
 }
 
-// Remote says how a server elsewhere is reached and used. The zero value works where neither
-// credentials nor certificates are asked for.
+// Remote configures the connection to a remote server. The zero value works where neither
+// credentials nor certificates are needed.
 type Remote struct {
 	// Credentials is a file with a user's JWT and seed, NKey one with a user's seed alone.
 	Credentials, NKey string
-	// CA is a file with the certificates that the server's is to be signed by; Cert and Key
-	// are files with that of the client. All are in PEM.
+	// CA is a file with the certificates of the server's authority; Cert and Key are files with
+	// the client's certificate and its key. All are in PEM.
 	CA, Cert, Key string
-	// Replicas is how many servers keep the streams; 0 means 3 in a cluster, else 1.
+	// Replicas is the number of replicas of the streams; 0 means 3 in a cluster, else 1.
 	Replicas int
 }
 
 // OpenReport says what Open found.
 type OpenReport struct {
-	// Recreated is set when the files could not be read and the log began anew.
+	// Recreated is set when the files could not be read and the log was recreated.
 	Recreated bool
 	// Reason says why.
 	Reason string

@@ -101,26 +101,26 @@ func TestVanishedConsumerIsMadeAgain(t *testing.T) {
 func TestLostDeliveryIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	var lost atomic.Bool
-	f := &flight{ackWait: 30 * time.Hour, lose: func(cause error) { lost.Store(errors.Is(cause, errLost)) }}
-	f.beat = time.Now()
-	if !f.held() || lost.Load() {
+	f := &activeDelivery{ackWait: 30 * time.Hour, cancel: func(cause error) { lost.Store(errors.Is(cause, errLost)) }}
+	f.heartbeat = time.Now()
+	if !f.owned() || lost.Load() {
 		t.Fatal("a fresh delivery is not held")
 	}
-	f.beat = time.Now().Add(-26 * time.Hour)
-	if !f.held() {
+	f.heartbeat = time.Now().Add(-26 * time.Hour)
+	if !f.owned() {
 		t.Error("a delivery is lost within AckWait")
 	}
-	f.beat = time.Now().Add(-29 * time.Hour)
-	if f.held() || !lost.Load() {
+	f.heartbeat = time.Now().Add(-29 * time.Hour)
+	if f.owned() || !lost.Load() {
 		t.Error("a delivery is held at the end of AckWait")
 	}
-	f.beat = time.Now()
-	if f.held() {
+	f.heartbeat = time.Now()
+	if f.owned() {
 		t.Error("what was lost is held again")
 	}
 	// A machine that slept: only the clock on the wall has moved.
-	slept := &flight{ackWait: 3 * time.Second, lose: func(error) {}, beat: time.Now().Round(0).Add(-time.Hour)}
-	if slept.held() {
+	slept := &activeDelivery{ackWait: 3 * time.Second, cancel: func(error) {}, heartbeat: time.Now().Round(0).Add(-time.Hour)}
+	if slept.owned() {
 		t.Error("a delivery is held after a sleep")
 	}
 	b := openOwn(t, t.TempDir())
@@ -144,7 +144,7 @@ func TestLostDeliveryIsNotAcknowledged(t *testing.T) {
 	if d := receive(t, got); d.Tries < 2 {
 		t.Errorf("try %d, want a later one than the first", d.Tries)
 	}
-	old := &flight{msg: stale, ackWait: c.AckWait, lose: func(error) {}, beat: time.Now().Add(-c.AckWait)}
+	old := &activeDelivery{msg: stale, ackWait: c.AckWait, cancel: func(error) {}, heartbeat: time.Now().Add(-c.AckWait)}
 	b.settle(t.Context(), old, c, bus.Delivery{}, nil)
 	if err := stale.Nak(); err != nil {
 		t.Errorf("the stale delivery was settled: %v", err)
@@ -175,7 +175,7 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 			publishOwn(t, b, "a", 1, 5)
 			publishOwn(t, b, "b", 1, 5)
 			must(t, b.Purge(t.Context(), "b", 8))
-			_, err := b.announce(t.Context(), "a", 4)
+			_, err := b.recordIntent(t.Context(), "a", 4)
 			must(t, err)
 			c.stop(t, b)
 			state, err := b.State(t.Context())

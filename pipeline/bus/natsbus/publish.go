@@ -19,7 +19,7 @@ import (
 )
 
 // The headers of a message. The batch headers are those of JetStream's atomic publish; the
-// identity header carries a message's ID where the server's own must be another.
+// identity header carries a message's ID where the server's own header must differ from it.
 const (
 	headerBatch    = "Nats-Batch-Id"
 	headerPosition = "Nats-Batch-Sequence"
@@ -27,7 +27,7 @@ const (
 	headerIdentity = "Freshet-Id"
 )
 
-// The server's errors that mean something here.
+// The error codes of the server that are handled.
 const (
 	codeGuard     = 10071
 	codeDuplicate = 10201
@@ -41,7 +41,7 @@ const (
 // publishWait bounds a publish whose context has no deadline.
 const publishWait = 30 * time.Second
 
-// errRepeat says that a batch holds messages that are in the log already.
+// errRepeat is returned for a batch with messages that are in the log already.
 var errRepeat = errors.New("messages are in the log already")
 
 // Publish implements bus.Bus.
@@ -56,25 +56,25 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
-	sequence, err := b.attempt(ctx, messages, guard)
+	sequence, err := b.publishOnce(ctx, messages, guard)
 	for b.unanswered(ctx, err) {
-		sequence, err = b.attempt(ctx, messages, guard)
+		sequence, err = b.publishOnce(ctx, messages, guard)
 	}
-	if err == nil { // it may come from a server that the connection was made to meanwhile
-		err = b.link.refusal()
+	if err == nil { // the acknowledgement may be of a refused server that the client reconnected to
+		err = b.connection.refusal()
 	}
-	if err = b.explainFull(err); err != nil {
+	if err = b.asDiskFull(err); err != nil {
 		if ctx.Err() == nil && !errors.Is(err, bus.ErrGuard) && !errors.Is(err, bus.ErrFull) && !errors.Is(err, store.ErrDiskFull) {
-			b.raiseDoubt()
+			b.suspectDamage()
 		}
 		return 0, fmt.Errorf("publish %d messages to %s/%s: %w", len(messages), messages[0].Codebase, messages[0].Lane, err)
 	}
 	return sequence, nil
 }
 
-// attempt publishes once. Whether messages of an attempt that was not answered are in the
-// log is not known; their IDs make the next one harmless.
-func (b *Bus) attempt(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
+// publishOnce publishes once. After an attempt without an answer the messages may be in the
+// log or not; their IDs make the retry idempotent.
+func (b *Bus) publishOnce(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
 	if b.remote() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, answerWait)
@@ -87,8 +87,8 @@ func (b *Bus) attempt(ctx context.Context, messages []bus.Message, guard *uint64
 	return sequence, err
 }
 
-// publish sends one message plainly and several as an atomic batch, whose messages the
-// server stages until the last one commits them.
+// publish sends one message as it is and several as an atomic batch, which the server stages
+// until the last message commits it.
 func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
 	subject := b.subject(messages[0].Codebase, messages[0].Lane)
 	batch := ""
@@ -98,10 +98,10 @@ func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64
 	for i, m := range messages {
 		msg := &nats.Msg{Subject: subject, Header: nats.Header{}}
 		msg.Header.Set(jetstream.MsgIDHeader, m.ID)
-		if err := b.pack(msg, m.Codebase, m.Data); err != nil {
+		if err := b.encodeBody(msg, m.Codebase, m.Data); err != nil {
 			return 0, err
 		}
-		seal(msg)
+		setChecksum(msg)
 		if i == 0 && guard != nil {
 			msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(*guard, 10))
 		}
@@ -123,9 +123,9 @@ func (b *Bus) publish(ctx context.Context, messages []bus.Message, guard *uint64
 	return 0, nil
 }
 
-// send publishes a message and waits until the server has it on disk.
+// send publishes a message and waits for the server's acknowledgement that it is on disk.
 func (b *Bus) send(ctx context.Context, msg *nats.Msg) (uint64, error) {
-	ctx, leave := b.watchRoom(ctx)
+	ctx, leave := b.watchDiskSpace(ctx)
 	defer leave()
 	reply, err := b.conn.RequestMsgWithContext(ctx, msg)
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *Bus) send(ctx context.Context, msg *nats.Msg) (uint64, error) {
 	return 0, ack.Error
 }
 
-// limited tells whether the log has reached its limit.
+// limited reports whether the log has reached its size limit.
 func limited(e *jetstream.APIError) bool {
 	switch e.ErrorCode {
 	case codeStorage, codeResources:
@@ -168,14 +168,14 @@ func limited(e *jetstream.APIError) bool {
 	return false
 }
 
-// outOfSpace tells whether the server's disk, or its share of it, is used up.
+// outOfSpace reports whether the server's disk, or its quota, is used up.
 func outOfSpace(e *jetstream.APIError) bool {
 	return strings.Contains(e.Description, "no space left") || strings.Contains(e.Description, "quota exceeded")
 }
 
-// publishRest handles a batch that was refused with cause: it leaves out what the log got
-// within the dedupe window. When that is everything the batch is a repeat and succeeds;
-// when it is nothing, cause stands.
+// publishRest handles a batch that was refused with cause: it publishes the messages that
+// the log did not get within the dedupe window. A batch of duplicates only succeeds; for a
+// batch without duplicates it returns cause.
 func (b *Bus) publishRest(ctx context.Context, messages []bus.Message, guard *uint64, cause error) (uint64, error) {
 	known, err := b.recent(ctx, messages[0].Codebase, messages[0].Lane)
 	if err != nil {
@@ -202,7 +202,7 @@ func (b *Bus) publishRest(ctx context.Context, messages []bus.Message, guard *ui
 	return b.publish(ctx, rest, guard)
 }
 
-// recent returns the sequences, by message ID, of what a lane got within the dedupe window.
+// recent returns the sequences, by message ID, of a lane's messages within the dedupe window.
 func (b *Bus) recent(ctx context.Context, id store.CodebaseID, lane bus.Lane) (map[string]uint64, error) {
 	since := time.Now().Add(-2 * dedupeWindow)
 	known := map[string]uint64{}
@@ -217,7 +217,7 @@ func (b *Bus) recent(ctx context.Context, id store.CodebaseID, lane bus.Lane) (m
 	return known, err
 }
 
-// identity is the ID that the publisher gave a message.
+// identity returns the ID that the publisher gave a message.
 func identity(h nats.Header) string {
 	if id := h.Get(headerIdentity); id != "" {
 		return id

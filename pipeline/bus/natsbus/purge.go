@@ -13,25 +13,26 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// intent is a purge that is under way: it is written down before, so that one that was cut
-// off is finished by the next Open and its messages are counted.
-type intent struct {
+// purgeIntent is a purge in progress. It is recorded in the stream's metadata before the
+// purge begins (write-ahead), so that the next Open finishes an interrupted purge and counts
+// the messages that it removed.
+type purgeIntent struct {
 	codebase store.CodebaseID
 	below    uint64
-	most     uint64 // how many messages it may take
+	limit    uint64 // the most messages that it may remove
 }
 
-func (i intent) String() string {
-	return fmt.Sprintf("%s %d %d", i.codebase, i.below, i.most)
+func (i purgeIntent) String() string {
+	return fmt.Sprintf("%s %d %d", i.codebase, i.below, i.limit)
 }
 
-func parseIntent(text string) (intent, error) {
-	var i intent
+func parseIntent(text string) (purgeIntent, error) {
+	var i purgeIntent
 	if text == "" {
 		return i, nil
 	}
-	if _, err := fmt.Sscanf(text, "%s %d %d", &i.codebase, &i.below, &i.most); err != nil {
-		return intent{}, fmt.Errorf("purge under way %q: %w", text, err)
+	if _, err := fmt.Sscanf(text, "%s %d %d", &i.codebase, &i.below, &i.limit); err != nil {
+		return purgeIntent{}, fmt.Errorf("recorded purge %q: %w", text, err)
 	}
 	return i, nil
 }
@@ -46,8 +47,8 @@ func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) erro
 		return err
 	}
 	defer leave()
-	b.reshaping.Lock()
-	defer b.reshaping.Unlock()
+	b.exclusive.Lock()
+	defer b.exclusive.Unlock()
 	if err := b.purge(ctx, id, below); err != nil {
 		return fmt.Errorf("purge %s below %d: %w", id, below, err)
 	}
@@ -55,40 +56,40 @@ func (b *Bus) Purge(ctx context.Context, id store.CodebaseID, below uint64) erro
 }
 
 func (b *Bus) purge(ctx context.Context, id store.CodebaseID, below uint64) error {
-	if b.remote() { // one that was cut off was left for whoever purges next
+	if b.remote() { // there the next purge finishes an interrupted one
 		if err := b.finishPurge(ctx); err != nil {
 			return err
 		}
 	}
-	i, err := b.announce(ctx, id, below)
+	i, err := b.recordIntent(ctx, id, below)
 	if err != nil {
 		return err
 	}
-	if i.most == 0 { // what was purged before may lie in the files still
+	if i.limit == 0 { // what was purged before may lie in the files still
 		return b.keys.forgetWhole(i)
 	}
-	// From here on it goes through, whatever becomes of the caller.
-	return b.carryOut(context.WithoutCancel(ctx), i)
+	// From here on the purge is finished even if the caller's context ends.
+	return b.runPurge(context.WithoutCancel(ctx), i)
 }
 
-// announce writes down which purge is under way, unless there is nothing to purge.
-func (b *Bus) announce(ctx context.Context, id store.CodebaseID, below uint64) (intent, error) {
+// recordIntent records a purge before it begins, unless there is nothing to purge.
+func (b *Bus) recordIntent(ctx context.Context, id store.CodebaseID, below uint64) (purgeIntent, error) {
 	info, err := b.current().stream.Info(ctx, jetstream.WithSubjectFilter(b.subject(id, "*")))
 	if err != nil {
-		return intent{}, err
+		return purgeIntent{}, err
 	}
-	i := intent{codebase: id, below: below}
+	i := purgeIntent{codebase: id, below: below}
 	for _, n := range info.State.Subjects {
-		i.most += n
+		i.limit += n
 	}
-	if i.most == 0 {
+	if i.limit == 0 {
 		return i, nil
 	}
-	return i, b.annotate(ctx, info.Config, map[string]string{keyPurging: i.String()})
+	return i, b.updateMetadata(ctx, info.Config, map[string]string{keyPurging: i.String()})
 }
 
-// carryOut purges and counts what it took.
-func (b *Bus) carryOut(ctx context.Context, i intent) error {
+// runPurge purges and adds the messages that it removed to the count in the metadata.
+func (b *Bus) runPurge(ctx context.Context, i purgeIntent) error {
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
 	request, err := json.Marshal(map[string]any{"filter": b.subject(i.codebase, "*"), "seq": i.below})
@@ -120,13 +121,13 @@ func (b *Bus) carryOut(ctx context.Context, i intent) error {
 	if err != nil {
 		return err
 	}
-	return b.annotate(ctx, info.Config, map[string]string{
+	return b.updateMetadata(ctx, info.Config, map[string]string{
 		keyPurged: strconv.FormatUint(purged+answer.Purged, 10), keyPurging: "",
 	})
 }
 
-// annotate changes the stream's metadata; "" removes a key.
-func (b *Bus) annotate(ctx context.Context, config jetstream.StreamConfig, changes map[string]string) error {
+// updateMetadata changes the stream's metadata; "" removes a key.
+func (b *Bus) updateMetadata(ctx context.Context, config jetstream.StreamConfig, changes map[string]string) error {
 	config.Metadata = maps.Clone(config.Metadata)
 	for key, value := range changes {
 		config.Metadata[key] = value
@@ -140,9 +141,9 @@ func (b *Bus) annotate(ctx context.Context, config jetstream.StreamConfig, chang
 	return nil
 }
 
-// finishPurge carries a purge out again that was cut off. How much the first run took is
-// not known any more: what is missing now is counted as purged, as far as the purge could
-// have taken it; what is missing beyond stays a gap.
+// finishPurge repeats an interrupted purge. How many messages the first run removed is not
+// known: those missing now are counted as purged, up to the limit of the intent; further
+// ones stay a gap.
 func (b *Bus) finishPurge(ctx context.Context) error {
 	info, err := b.current().stream.Info(ctx)
 	if err != nil {
@@ -157,11 +158,11 @@ func (b *Bus) finishPurge(ctx context.Context) error {
 		return err
 	}
 	if gap {
-		return b.annotate(ctx, info.Config, map[string]string{keyPurging: ""})
+		return b.updateMetadata(ctx, info.Config, map[string]string{keyPurging: ""})
 	}
 	gone := info.State.LastSeq - info.State.Msgs
-	if err := b.annotate(ctx, info.Config, map[string]string{keyPurged: strconv.FormatUint(gone, 10)}); err != nil {
+	if err := b.updateMetadata(ctx, info.Config, map[string]string{keyPurged: strconv.FormatUint(gone, 10)}); err != nil {
 		return err
 	}
-	return b.carryOut(ctx, i)
+	return b.runPurge(ctx, i)
 }

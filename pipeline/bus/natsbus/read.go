@@ -52,7 +52,7 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, fn func(bus.Stored) err
 	}
 	for {
 		from, err = b.scan(ctx, log, jetstream.ConsumerConfig{OptStartSeq: from}, to, fn)
-		var own *ownError
+		var own *callbackError
 		switch {
 		case errors.As(err, &own):
 			return own.err
@@ -60,7 +60,7 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, fn func(bus.Stored) err
 			return nil
 		case ended(ctx) != nil:
 			return ended(ctx)
-		case !errors.Is(err, errTorn):
+		case !errors.Is(err, errMessagesLost):
 			return fmt.Errorf("read log: %w", err)
 		}
 	}
@@ -81,7 +81,7 @@ func (b *Bus) FollowLanes(ctx context.Context, from uint64, lanes []bus.Lane, fn
 	from = max(from, 1)
 	for log, tries := b.current(), 1; ctx.Err() == nil; tries++ {
 		next, err := b.followOnce(ctx, log, from, lanes, fn)
-		var own *ownError
+		var own *callbackError
 		if errors.As(err, &own) {
 			return own.err
 		}
@@ -92,7 +92,7 @@ func (b *Bus) FollowLanes(ctx context.Context, from uint64, lanes []bus.Lane, fn
 			log, from, tries = now, 1, 1
 			continue
 		}
-		b.rest(ctx, log, tries)
+		b.backOff(ctx, log, tries)
 	}
 	return ended(ctx)
 }
@@ -107,8 +107,8 @@ func (b *Bus) followOnce(ctx context.Context, log *incarnation, from uint64, lan
 	return b.scan(ctx, log, jetstream.ConsumerConfig{OptStartSeq: from, FilterSubjects: b.laneSubjects(lanes)}, 0, fn)
 }
 
-// ownError is an error of the function that reads.
-type ownError struct{ err error }
+// callbackError is an error of the caller's function, which is returned to it unchanged.
+type callbackError struct{ err error }
 
-func (e *ownError) Error() string { return e.err.Error() }
-func (e *ownError) Unwrap() error { return e.err }
+func (e *callbackError) Error() string { return e.err.Error() }
+func (e *callbackError) Unwrap() error { return e.err }

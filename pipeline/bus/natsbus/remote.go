@@ -15,27 +15,24 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// The patience with a cluster: how long a publish waits for its acknowledgement before it
-// is sent again, because the leader that it went to may be gone, how long one look for a
-// stream waits, because nobody answers for one that is just being made, and how long Open
-// waits for a cluster that elects its leaders.
+// The timeouts for a cluster.
 const (
-	answerWait  = 3 * time.Second
-	lookWait    = time.Second
-	electWait   = 20 * time.Second
-	electPause  = 200 * time.Millisecond
+	answerWait  = 3 * time.Second        // of one attempt to publish: the leader may be gone
+	lookWait    = time.Second            // of one look-up of a stream: nobody answers for one in creation
+	electWait   = 20 * time.Second       // of Open, for the election of leaders
+	electPause  = 200 * time.Millisecond // between the attempts of Open
 	clusterSize = 3
 )
 
-// A server that answers no ping is stopped, or out of reach without a word: after at most
-// unansweredPings+1 times pingEvery another one of the cluster is turned to. By itself the
-// client would wait for six minutes.
+// A server that answers no ping is stopped or unreachable: after at most unansweredPings+1
+// times pingEvery the client reconnects to another server of the cluster. By default it
+// would wait for six minutes.
 const (
 	pingEvery       = 3 * time.Second
 	unansweredPings = 2
 )
 
-// The server's errors that another try may mend. A batch is incomplete where the leader that
+// The error codes of the server that are retried. A batch is incomplete when the leader that
 // staged its first messages is not the one that gets its last: none of it is in the log.
 const (
 	codeNoPeers     = 10005
@@ -44,10 +41,10 @@ const (
 	codeInFlight    = 10210
 )
 
-// remote reports whether the server is elsewhere.
+// remote reports whether the log is on a remote server.
 func (b *Bus) remote() bool { return b.opts.URL != "" }
 
-// remoteOptions are those of a connection to a server elsewhere.
+// remoteOptions returns the options of a connection to a remote server.
 func (b *Bus) remoteOptions() ([]nats.Option, error) {
 	options := append(b.connectOptions(), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(unansweredPings))
 	options = append(options, b.watch()...)
@@ -77,7 +74,7 @@ func (b *Bus) remoteOptions() ([]nats.Option, error) {
 	return options, nil
 }
 
-// openRemote connects to a server elsewhere and attaches to its streams.
+// openRemote connects to a remote server and attaches to its streams.
 func (b *Bus) openRemote(ctx context.Context) error {
 	options, err := b.remoteOptions()
 	if err != nil {
@@ -91,7 +88,7 @@ func (b *Bus) openRemote(ctx context.Context) error {
 	if err := checkVersion(conn.ConnectedServerVersion()); err != nil {
 		return err
 	}
-	if err := b.heed(); err != nil {
+	if err := b.subscribeAdvisories(); err != nil {
 		return err
 	}
 	deadline := time.Now().Add(electWait)
@@ -111,8 +108,8 @@ func (b *Bus) openRemote(ctx context.Context) error {
 	}
 }
 
-// look looks up a stream. The error of one that nobody answered for is one of unready.
-func (b *Bus) look(ctx context.Context, name string) (jetstream.Stream, error) {
+// lookUp looks up a stream. When nobody answers in time, unready reports true of the error.
+func (b *Bus) lookUp(ctx context.Context, name string) (jetstream.Stream, error) {
 	if !b.remote() {
 		return b.js.Stream(ctx, name)
 	}
@@ -121,7 +118,7 @@ func (b *Bus) look(ctx context.Context, name string) (jetstream.Stream, error) {
 	return b.js.Stream(ctx, name)
 }
 
-// redacted is a list of URLs without what nobody is to see.
+// redacted returns a list of URLs without passwords and tokens.
 func redacted(urls string) string {
 	list := strings.Split(urls, ",")
 	for i, one := range list {
@@ -132,14 +129,14 @@ func redacted(urls string) string {
 		case u.User == nil:
 			list[i] = u.String()
 		default:
-			u.User = url.User("xxxxx") // a token stands in the place of the user
+			u.User = url.User("xxxxx") // a token may be in the place of the user
 			list[i] = u.String()
 		}
 	}
 	return strings.Join(list, ",")
 }
 
-// unready reports whether an error is that of a cluster that has no leader yet, or lost it.
+// unready reports whether an error is that of a cluster without a leader, which is retried.
 func unready(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
@@ -153,7 +150,8 @@ func unready(err error) bool {
 		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// unanswered reports whether a publish ought to be made again, after a pause.
+// unanswered reports whether a publish should be retried. It waits for bus.MinDelay before
+// it returns true.
 func (b *Bus) unanswered(ctx context.Context, err error) bool {
 	if !b.remote() || err == nil || ctx.Err() != nil || errors.Is(err, bus.ErrFull) || !unready(err) {
 		return false
@@ -168,7 +166,7 @@ func (b *Bus) unanswered(ctx context.Context, err error) bool {
 	}
 }
 
-// replicas is how many servers keep the streams.
+// replicas returns the number of replicas of the streams.
 func (b *Bus) replicas() int {
 	switch {
 	case !b.remote():
@@ -181,7 +179,7 @@ func (b *Bus) replicas() int {
 	return 1
 }
 
-// limits names the limits in which a stream elsewhere differs from what is wanted.
+// limits names the limits in which a remote stream differs from the wanted ones.
 func limits(have, want jetstream.StreamConfig) []string {
 	var names []string
 	check := func(name string, have, want int64) {

@@ -60,7 +60,7 @@ func TestRemoteBus(t *testing.T) {
 	})
 }
 
-// TestResetElsewhere lets one process make the log anew under the consumer and the
+// TestResetOn a remote server lets one process make the log anew under the consumer and the
 // follower of another: both go on with the new log, under the one consumer it has, and
 // what was still in hand does not count for the message that has its sequence now.
 func TestResetElsewhere(t *testing.T) {

@@ -11,21 +11,23 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// patience is how long a bounded scan waits before it asks whether more is to come.
-const patience = 2 * time.Second
+// scanWait is how long a bounded scan waits for a message before it asks the server whether
+// any is left.
+const scanWait = 2 * time.Second
 
-// scanLinger is how long the server keeps a scan's consumer that nobody asks any more.
+// scanLinger is how long the server keeps the consumer of an abandoned scan.
 const scanLinger = time.Minute
 
-// errTorn says that messages of a scan got lost on the way: go on where it stopped.
-var errTorn = errors.New("messages were lost on the way")
+// errMessagesLost is returned when messages of a scan were lost in transit: scan again from
+// the sequence that it returned.
+var errMessagesLost = errors.New("messages were lost in transit")
 
-// errUnreadable says that the log has a message that is not what was published.
+// errUnreadable is returned when the log has a message that differs from what was published.
 var errUnreadable = errors.New("unreadable message")
 
-// scan calls fn, in order, for the messages that a consumer's configuration chooses; with
-// a bound it ends after that sequence or with the last message, else with ctx. It returns
-// the sequence to go on with.
+// scan calls fn, in order, for the messages that a consumer's configuration selects. With to
+// set it ends after that sequence or with the last message, else when ctx ends. It returns
+// the sequence to resume from.
 func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerConfig, to uint64, fn func(bus.Stored) error) (uint64, error) {
 	from := c.OptStartSeq
 	if from > 0 {
@@ -38,8 +40,8 @@ func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerCo
 	if err != nil {
 		return from, err
 	}
-	defer b.dismiss(ctx, log, consumer)
-	if err := b.verify(ctx, log); err != nil {
+	defer b.deleteConsumer(ctx, log, consumer)
+	if err := b.checkIncarnation(ctx, log); err != nil {
 		return from, err
 	}
 	if to != 0 && consumer.CachedInfo().NumPending == 0 {
@@ -60,7 +62,7 @@ func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerCo
 			return from, err
 		}
 		if meta.Sequence.Consumer != count {
-			return from, errTorn
+			return from, errMessagesLost
 		}
 		if to != 0 && meta.Sequence.Stream > to {
 			return from, nil
@@ -70,7 +72,7 @@ func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerCo
 			return from, fmt.Errorf("message %d: %w: %w", meta.Sequence.Stream, errUnreadable, err)
 		}
 		if err := fn(d.Stored); err != nil {
-			return from, &ownError{err}
+			return from, &callbackError{err}
 		}
 		from = d.Sequence + 1
 		if to != 0 && (from > to || meta.NumPending == 0) {
@@ -79,24 +81,24 @@ func (b *Bus) scan(ctx context.Context, log *incarnation, c jetstream.ConsumerCo
 	}
 }
 
-// dismiss removes a consumer. Failing that, the server removes one of a scan after
-// scanLinger.
-func (b *Bus) dismiss(ctx context.Context, log *incarnation, consumer jetstream.Consumer) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+// deleteConsumer deletes a consumer. If that fails, the server deletes the consumer of a scan
+// after scanLinger.
+func (b *Bus) deleteConsumer(ctx context.Context, log *incarnation, consumer jetstream.Consumer) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), scanWait)
 	defer cancel()
 	if err := log.stream.DeleteConsumer(ctx, consumer.CachedInfo().Name); err != nil {
 		b.opts.Log.Debug("consumer not deleted", "error", err)
 	}
 }
 
-// nextOf waits for the next message. A bounded scan gets nil when none is to come any
-// more, because what was left has been purged.
+// nextOf waits for the next message. For a bounded scan it returns nil when none is left,
+// because the remaining ones were purged.
 func nextOf(ctx context.Context, consumer jetstream.Consumer, messages jetstream.MessagesContext, bounded bool) (jetstream.Msg, error) {
 	if !bounded {
 		return messages.Next(jetstream.NextContext(ctx))
 	}
 	for {
-		waiting, cancel := context.WithTimeout(ctx, patience)
+		waiting, cancel := context.WithTimeout(ctx, scanWait)
 		msg, err := messages.Next(jetstream.NextContext(waiting))
 		cancel()
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {

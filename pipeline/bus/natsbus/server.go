@@ -18,17 +18,18 @@ import (
 // startWait bounds how long the embedded server may take to read its files.
 const startWait = 2 * time.Minute
 
-// maxPayload is what the embedded server takes of one message, headers included.
+// maxPayload bounds a message in bytes, headers included.
 const maxPayload = 1 << 20
 
 // embedded is a server inside this process.
 type embedded struct {
-	srv   *server.Server
-	notes *notes
+	srv *server.Server
+	log *serverLog
 }
 
-// startServer starts a server over dir that listens on nothing. It makes sure that the
-// server syncs every write, unless told otherwise.
+// startServer starts a server over o.Dir that listens on no port. It verifies that the server
+// syncs every write, unless o.RelaxedSync. onComplaint is called for each warning and error
+// that the server logs.
 func startServer(o Options, onComplaint func()) (*embedded, error) {
 	if err := dropSummaries(o.Dir); err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func startServer(o Options, onComplaint func()) (*embedded, error) {
 	case err != nil:
 		return nil, err
 	case dropped > 0:
-		o.Log.Warn("consumers with a damaged state begin again with the oldest message", "consumers", dropped)
+		o.Log.Warn("consumers with a damaged state restart from the oldest message", "consumers", dropped)
 	}
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "freshet",
@@ -55,12 +56,12 @@ func startServer(o Options, onComplaint func()) (*embedded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
-	e := &embedded{srv: srv, notes: &notes{log: o.Log, onComplaint: onComplaint}}
-	srv.SetLoggerV2(e.notes, false, false, false)
+	e := &embedded{srv: srv, log: &serverLog{log: o.Log, onComplaint: onComplaint}}
+	srv.SetLoggerV2(e.log, false, false, false)
 	srv.Start()
-	if e.notes.failed() || !srv.ReadyForConnections(startWait) || !srv.JetStreamEnabled() {
+	if e.log.failed() || !srv.ReadyForConnections(startWait) || !srv.JetStreamEnabled() {
 		defer e.stop()
-		return nil, fmt.Errorf("server does not start: %s", e.notes.text())
+		return nil, fmt.Errorf("server does not start: %s", e.log.text())
 	}
 	if c := srv.JetStreamConfig(); c == nil || c.SyncAlways == o.RelaxedSync {
 		defer e.stop()
@@ -78,8 +79,8 @@ func (e *embedded) connect(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(options, nats.InProcessServer(e.srv))...)
 }
 
-// dropSummaries removes the server's summaries of its streams, so that it reads the
-// messages themselves, with their checksums: a summary hides what is missing.
+// dropSummaries removes the server's index files of its streams, so that it reads the
+// messages themselves, with their checksums: the index hides missing messages.
 func dropSummaries(dir string) error {
 	names, err := filepath.Glob(filepath.Join(escape(streamsDir(dir)), "*", "msgs", "index.db"))
 	if err != nil {
@@ -93,18 +94,19 @@ func dropSummaries(dir string) error {
 	return nil
 }
 
-// streamsDir is where the server keeps the streams of its only account.
+// streamsDir returns the directory of the streams of the server's only account.
 func streamsDir(dir string) string {
 	return filepath.Join(dir, server.JetStreamStoreDir, "$G", "streams")
 }
 
-// escape makes a path match itself in a pattern.
+// escape quotes the special characters of a path for filepath.Glob.
 func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// notes hands the server's log on, and keeps its last complaints for an error message.
-type notes struct {
+// serverLog forwards the server's log and keeps its last three warnings and errors for an
+// error message.
+type serverLog struct {
 	log         *slog.Logger
 	onComplaint func()
 
@@ -113,9 +115,9 @@ type notes struct {
 	fatal bool
 }
 
-var _ server.Logger = (*notes)(nil)
+var _ server.Logger = (*serverLog)(nil)
 
-func (n *notes) complain(format string, v ...any) {
+func (n *serverLog) warn(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	n.mu.Lock()
 	n.last = append(n.last, text)
@@ -125,7 +127,7 @@ func (n *notes) complain(format string, v ...any) {
 	n.onComplaint()
 }
 
-func (n *notes) text() string {
+func (n *serverLog) text() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.last) == 0 {
@@ -134,23 +136,23 @@ func (n *notes) text() string {
 	return strings.Join(n.last, "; ")
 }
 
-// failed tells whether the server gave up.
-func (n *notes) failed() bool {
+// failed reports whether the server logged a fatal error.
+func (n *serverLog) failed() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.fatal
 }
 
-func (n *notes) Fatalf(format string, v ...any) {
-	n.complain(format, v...)
+func (n *serverLog) Fatalf(format string, v ...any) {
+	n.warn(format, v...)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fatal = true
 }
-func (n *notes) Errorf(format string, v ...any) { n.complain(format, v...) }
-func (n *notes) Warnf(format string, v ...any)  { n.complain(format, v...) }
-func (n *notes) Noticef(format string, v ...any) {
+func (n *serverLog) Errorf(format string, v ...any) { n.warn(format, v...) }
+func (n *serverLog) Warnf(format string, v ...any)  { n.warn(format, v...) }
+func (n *serverLog) Noticef(format string, v ...any) {
 	n.log.Debug("event log server reported", "message", fmt.Sprintf(format, v...))
 }
-func (n *notes) Debugf(string, ...any) {}
-func (n *notes) Tracef(string, ...any) {}
+func (n *serverLog) Debugf(string, ...any) {}
+func (n *serverLog) Tracef(string, ...any) {}

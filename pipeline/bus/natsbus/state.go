@@ -12,24 +12,24 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// State implements bus.Bus. A log that is not there any more has no incarnation.
+// State implements bus.Bus. A log that was deleted has no incarnation.
 func (b *Bus) State(ctx context.Context) (bus.State, error) {
 	ctx, leave, err := b.join(ctx)
 	if err != nil {
 		return bus.State{}, err
 	}
 	defer leave()
-	b.reshaping.Lock()
-	defer b.reshaping.Unlock()
+	b.exclusive.Lock()
+	defer b.exclusive.Unlock()
 	if !b.remote() {
-		b.settleDoubt(ctx)
+		b.inspectIfSuspected(ctx)
 	}
 	return b.state(ctx)
 }
 
-// state looks again while another process makes the log anew, and once more when a cluster
-// that this process is connected to does not answer: it may have been electing, and what is
-// asked of a leader that is gone is never answered.
+// state retries while another process recreates the log, and once when a connected cluster
+// does not answer: it may have been electing a leader, and a request to the former leader is
+// never answered.
 func (b *Bus) state(ctx context.Context) (bus.State, error) {
 	for tries := 1; ; tries++ {
 		s, err := b.stateNow(ctx)
@@ -51,7 +51,7 @@ func (b *Bus) stateNow(ctx context.Context) (bus.State, error) {
 	}
 	incarnation := stream.CachedInfo().Config.Metadata[keyIncarnation]
 	if log := b.current(); incarnation != log.id {
-		b.begin(stream) // made anew by someone else
+		b.switchTo(stream) // recreated by another process
 	}
 	s := bus.State{Incarnation: incarnation, Consumers: map[string]bus.ConsumerState{}}
 	consumers := stream.ListConsumers(ctx)
@@ -68,7 +68,7 @@ func (b *Bus) stateNow(ctx context.Context) (bus.State, error) {
 	if err := consumers.Err(); err != nil {
 		return bus.State{}, fmt.Errorf("inspect consumers: %w", err)
 	}
-	// After the consumers: none of them is ahead of a log that is looked at later.
+	// Read after the consumers, so that none of them is ahead of the log.
 	info, err := stream.Info(ctx)
 	if err != nil {
 		return bus.State{}, fmt.Errorf("inspect log: %w", err)
@@ -83,7 +83,7 @@ func (b *Bus) stateNow(ctx context.Context) (bus.State, error) {
 	s.First, s.Last, s.Messages, s.Bytes = info.State.FirstSeq, info.State.LastSeq, info.State.Msgs, info.State.Bytes
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.Gap = gap || b.torn == incarnation
+	s.Gap = gap || b.unreadable == incarnation
 	for name, c := range s.Consumers {
 		c.Obsolete = b.obsolete[name]
 		s.Consumers[name] = c
@@ -91,8 +91,8 @@ func (b *Bus) stateNow(ctx context.Context) (bus.State, error) {
 	return s, nil
 }
 
-// missing tells whether messages are gone that nobody purged: see the package's comment.
-// While a purge is under way it allows for as many as that one may take.
+// missing reports whether messages are missing that were not purged: see the package's
+// comment. While a purge is in progress it allows for the messages that the purge may remove.
 func missing(info *jetstream.StreamInfo) (bool, error) {
 	purged, err := purgedCount(info.Config.Metadata)
 	if err != nil {
@@ -106,7 +106,7 @@ func missing(info *jetstream.StreamInfo) (bool, error) {
 		return true, nil
 	}
 	gone := info.State.LastSeq - info.State.Msgs
-	return gone < purged || gone > purged+intent.most, nil
+	return gone < purged || gone > purged+intent.limit, nil
 }
 
 func purgedCount(metadata map[string]string) (uint64, error) {
@@ -128,19 +128,19 @@ func (b *Bus) Reset(ctx context.Context) (bus.State, error) {
 		return bus.State{}, err
 	}
 	defer leave()
-	b.reshaping.Lock()
-	defer b.reshaping.Unlock()
+	b.exclusive.Lock()
+	defer b.exclusive.Unlock()
 	wanted := b.wantedLog()
 	if err := b.js.DeleteStream(ctx, wanted.Name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return bus.State{}, fmt.Errorf("reset log: %w", err)
 	}
 	stream, err := b.create(ctx, wanted)
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process made it anew first
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process recreated it first
 		stream, err = b.ensure(ctx, wanted)
 	}
 	if err != nil {
 		return bus.State{}, fmt.Errorf("reset log: %w", err)
 	}
-	b.begin(stream)
+	b.switchTo(stream)
 	return b.state(ctx)
 }

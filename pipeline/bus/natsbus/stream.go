@@ -16,8 +16,8 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// settings is the version of the streams' settings. A stream of ours with a lower one is
-// brought up to it; see former.
+// settings is the version of the streams' settings. A stream with a lower version is
+// upgraded; see formerSettings.
 const settings = 2
 
 // The keys of a stream's metadata.
@@ -28,16 +28,16 @@ const (
 	keyPurging     = "freshet.purging"
 )
 
-// dedupeWindow is how long a message's ID is remembered.
+// dedupeWindow is how long the server remembers a message's ID to drop duplicates.
 const dedupeWindow = 2 * time.Minute
 
-// The dead letters have room of their own.
+// The limits of the stream of dead letters.
 const (
 	deadBytes = 256 << 20
 	deadSlack = 8 << 10 // what the headers of a dead letter add to the message
 )
 
-// maxHeaders is the room for the headers of a message.
+// maxHeaders bounds the headers of a message in bytes.
 const maxHeaders = 4 << 10
 
 func (b *Bus) wantedLog() jetstream.StreamConfig {
@@ -79,12 +79,12 @@ func (b *Bus) laneSubjects(lanes []bus.Lane) []string {
 	return subjects
 }
 
-// ensure returns the stream that is wanted: the one that exists, when it is ours and has
-// the settings, or a new one. It refuses, and names, a stream with others. Of processes that
-// find none at the same moment one makes it and the others take that one.
+// ensure returns the stream of a name, and creates it when there is none. It refuses a
+// stream that freshet did not make or that has other settings, and names them. Of processes
+// that find none at the same moment one creates it and the others use that one.
 func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstream.Stream, error) {
 	for tries := 1; ; tries++ {
-		stream, err := b.look(ctx, wanted.Name)
+		stream, err := b.lookUp(ctx, wanted.Name)
 		if err == nil {
 			return b.adopt(ctx, stream, wanted)
 		}
@@ -101,7 +101,8 @@ func (b *Bus) ensure(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 	}
 }
 
-// adopt returns a stream that exists, with the settings that are wanted.
+// adopt checks a stream that exists and upgrades its settings where they are of an older
+// version.
 func (b *Bus) adopt(ctx context.Context, stream jetstream.Stream, wanted jetstream.StreamConfig) (jetstream.Stream, error) {
 	config := stream.CachedInfo().Config
 	version, err := strconv.Atoi(config.Metadata[keySettings])
@@ -111,7 +112,7 @@ func (b *Bus) adopt(ctx context.Context, stream jetstream.Stream, wanted jetstre
 	if version > settings {
 		return nil, fmt.Errorf("stream %s has settings of version %d, this binary knows %d: upgrade it", wanted.Name, version, settings)
 	}
-	if foreign := b.foreign(version, config, wanted); len(foreign) > 0 {
+	if foreign := b.foreignSettings(version, config, wanted); len(foreign) > 0 {
 		return nil, fmt.Errorf("stream %s has other settings than freshet's (%s): restore them or delete it",
 			wanted.Name, strings.Join(foreign, ", "))
 	}
@@ -119,7 +120,7 @@ func (b *Bus) adopt(ctx context.Context, stream jetstream.Stream, wanted jetstre
 	if version == settings && !tuned {
 		return stream, nil
 	}
-	stream, err = b.js.UpdateStream(ctx, b.renewed(config, wanted))
+	stream, err = b.js.UpdateStream(ctx, b.upgradedConfig(config, wanted))
 	if err != nil {
 		return nil, fmt.Errorf("stream %s cannot be given freshet's settings (%s): %w",
 			wanted.Name, strings.Join(difference(config, wanted), ", "), err)
@@ -127,10 +128,10 @@ func (b *Bus) adopt(ctx context.Context, stream jetstream.Stream, wanted jetstre
 	return stream, nil
 }
 
-// foreign names the settings of a stream that no freshet gave it. One of an older version may
-// have those of that version, or of this one already. Nobody but freshet sets an embedded
-// stream of an older version.
-func (b *Bus) foreign(version int, have, want jetstream.StreamConfig) []string {
+// foreignSettings names the settings of a stream that no version of freshet set. A stream of
+// an older version may have the settings of that version or already those of this one. An
+// embedded stream of an older version is not checked: only freshet can have set it.
+func (b *Bus) foreignSettings(version int, have, want jetstream.StreamConfig) []string {
 	differ := func(want jetstream.StreamConfig) []string {
 		names := difference(have, want)
 		if b.remote() { // processes that want other limits would change them in turns
@@ -145,21 +146,21 @@ func (b *Bus) foreign(version int, have, want jetstream.StreamConfig) []string {
 	case !b.remote():
 		return nil
 	}
-	then := differ(b.former(version, want))
+	then := differ(b.formerSettings(version, want))
 	return slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(then, name) })
 }
 
-// former is what an older version of freshet wanted of a stream.
-func (b *Bus) former(version int, wanted jetstream.StreamConfig) jetstream.StreamConfig {
+// formerSettings returns the configuration that an older version of freshet gave a stream.
+func (b *Bus) formerSettings(version int, wanted jetstream.StreamConfig) jetstream.StreamConfig {
 	if version < 2 && wanted.Name == b.wantedLog().Name {
 		wanted.Subjects = b.laneSubjects([]bus.Lane{bus.LaneSync, bus.LaneChunk, bus.LaneEmbed, bus.LaneApply})
 	}
 	return wanted
 }
 
-// renewed is a stream's configuration with the settings that are wanted. Elsewhere it keeps
-// what freshet does not ask for.
-func (b *Bus) renewed(config, wanted jetstream.StreamConfig) jetstream.StreamConfig {
+// upgradedConfig returns a stream's configuration with the wanted settings. On a remote
+// server it keeps the settings that freshet does not require.
+func (b *Bus) upgradedConfig(config, wanted jetstream.StreamConfig) jetstream.StreamConfig {
 	metadata := maps.Clone(config.Metadata)
 	metadata[keySettings] = strconv.Itoa(settings)
 	if !b.remote() {
@@ -171,11 +172,11 @@ func (b *Bus) renewed(config, wanted jetstream.StreamConfig) jetstream.StreamCon
 	return config
 }
 
-// createTries is how often a stream is made until it is there and empty.
+// createTries bounds the attempts to create a stream that is empty.
 const createTries = 20
 
-// create makes a stream and makes sure that it is empty: the server removes the files of a
-// deleted stream in the background, and may take what is still there for the new one's.
+// create creates a stream and makes sure that it is empty: the server removes the files of a
+// deleted stream in the background, and may take them for the new one's.
 func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstream.Stream, error) {
 	for tries := 1; ; tries++ {
 		wanted.Metadata = map[string]string{
@@ -185,7 +186,7 @@ func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 		stream, err := b.js.CreateStream(ctx, wanted)
 		var refused *jetstream.APIError
 		if errors.As(err, &refused) && refused.ErrorCode == codeNoStore && tries < createTries {
-			if err := bus.Pause(ctx, bus.MinDelay); err != nil { // the files of the deleted one are still there
+			if err := bus.Pause(ctx, bus.MinDelay); err != nil { // the files of the deleted stream still exist
 				return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
 			}
 			continue
@@ -200,7 +201,7 @@ func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 			return nil, fmt.Errorf("delete stream %s, which is not empty: %w", wanted.Name, err)
 		}
 		if tries == createTries {
-			return nil, fmt.Errorf("create stream %s: what was deleted comes back", wanted.Name)
+			return nil, fmt.Errorf("create stream %s: it still holds messages of the deleted one", wanted.Name)
 		}
 		if err := bus.Pause(ctx, bus.MinDelay); err != nil {
 			return nil, fmt.Errorf("create stream %s: %w", wanted.Name, err)
@@ -208,7 +209,7 @@ func (b *Bus) create(ctx context.Context, wanted jetstream.StreamConfig) (jetstr
 	}
 }
 
-// difference names the settings in which a stream differs from what is wanted, apart from
+// difference names the settings in which a stream differs from the wanted ones, apart from
 // its size limits, which an operator may tune, and its replicas.
 func difference(have, want jetstream.StreamConfig) []string {
 	slices.Sort(have.Subjects)

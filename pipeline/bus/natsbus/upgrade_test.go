@@ -45,7 +45,7 @@ func TestUpgradeElsewhere(t *testing.T) {
 			defer func() { must(t, b.Close()) }()
 			for _, wanted := range []jetstream.StreamConfig{b.wantedLog(), b.wantedDead()} {
 				must(t, b.js.DeleteStream(t.Context(), wanted.Name))
-				old := b.former(1, wanted)
+				old := b.formerSettings(1, wanted)
 				old.Metadata = map[string]string{keySettings: "1", keyIncarnation: "before", keyPurged: "0"}
 				c.change(&old)
 				stream, err := b.js.CreateStream(t.Context(), old)

@@ -15,41 +15,42 @@ import (
 
 // Options of Start. Dir and Name are required.
 type Options struct {
-	// Name is the server's in the cluster, and Dir where it keeps its files.
+	// Name is the server's name in the cluster, Dir the directory of its files.
 	Name, Dir string
-	// Host is where it listens; "" means 127.0.0.1.
+	// Host is the address to listen on; "" means 127.0.0.1.
 	Host string
-	// Port is that of clients; 0 means any that is free.
+	// Port is the port for clients; 0 means any free one.
 	Port int
-	// Advertise is the HOST:PORT that clients are told; "" means where it listens. It is for
-	// a server behind a relay.
+	// Advertise is the HOST:PORT that clients are told to connect to; "" means the listening
+	// address. It is for a server behind a relay.
 	Advertise string
-	// Cluster is the name of the cluster; "" means none. ClusterPort is where the others
-	// reach this server, and Routes are the addresses of all of them, HOST:PORT, this one's
+	// Cluster is the name of the cluster; "" means none. ClusterPort is the port for the
+	// other servers, and Routes are the addresses of all servers, HOST:PORT, this one's
 	// included.
 	Cluster     string
 	ClusterPort int
 	Routes      []string
-	// RelaxedSync leaves it to the server to sync its files now and then. It is for tests.
+	// RelaxedSync lets the server sync its files periodically instead of after every write.
+	// It is for tests.
 	RelaxedSync bool
 	Log         *slog.Logger // nil means discard
 }
 
-// Server is a server that runs.
+// Server is a running server.
 type Server struct{ srv *server.Server }
 
 // startWait bounds how long a server may take to listen.
 const startWait = 30 * time.Second
 
-// The room for JetStream, which streams take from as they grow.
+// The limits of JetStream and of a message in bytes.
 const (
 	maxMemory  = 256 << 20
 	maxStore   = 1 << 40
 	maxPayload = 1 << 20
 )
 
-// Start starts a server and returns when it takes clients. That its cluster has a leader is
-// for the clients to wait for.
+// Start starts a server and returns when it accepts clients. It does not wait for the cluster
+// to elect a leader.
 func Start(o Options) (*Server, error) {
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
@@ -79,12 +80,12 @@ func Start(o Options) (*Server, error) {
 	srv.Start()
 	s := &Server{srv}
 	if !srv.ReadyForConnections(startWait) {
-		return nil, errors.Join(fmt.Errorf("server %s does not take clients", o.Name), s.Close())
+		return nil, errors.Join(fmt.Errorf("server %s does not accept clients", o.Name), s.Close())
 	}
 	return s, nil
 }
 
-// URL is where clients reach the server.
+// URL returns the address for clients.
 func (s *Server) URL() string { return s.srv.ClientURL() }
 
 // Close stops the server. It may be called twice.

@@ -9,38 +9,39 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 )
 
-// How messages are packed: a header names the encoding, so that a log may hold both kinds.
-// JetStream's own compression leaves the block that is being written as it is, which for
-// most logs is the only one.
+// The encodings of message bodies, named by a header, so that a log may hold all of them.
+// JetStream's own compression does not cover the block that is being written, which in most
+// logs is the only one.
 const (
 	headerEncoding = "Freshet-Encoding"
 	encodingZstd   = "zstd"
 	encodingKey    = "key+" // under the key of the codebase; the encoding inside follows
-	packAbove      = 512    // bytes
+	compressAbove  = 512    // bytes
 )
 
-// packer packs and unpacks messages. It may be used from several goroutines.
-type packer struct {
+// compressor compresses and decompresses message bodies with zstd. It may be used from
+// several goroutines.
+type compressor struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 }
 
-func newPacker() (packer, error) {
+func newCompressor() (compressor, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
 	if err != nil {
-		return packer{}, fmt.Errorf("make message encoder: %w", err)
+		return compressor{}, fmt.Errorf("make message encoder: %w", err)
 	}
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(bus.MaxMessage), zstd.WithDecoderLowmem(true))
 	if err != nil {
-		return packer{}, fmt.Errorf("make message decoder: %w", err)
+		return compressor{}, fmt.Errorf("make message decoder: %w", err)
 	}
-	return packer{encoder, decoder}, nil
+	return compressor{encoder, decoder}, nil
 }
 
-// pack puts data into a message, compressed where that makes it smaller.
-func (p packer) pack(msg *nats.Msg, data []byte) {
+// compress sets the body of a message to data, compressed where that makes it smaller.
+func (p compressor) compress(msg *nats.Msg, data []byte) {
 	msg.Data = data
-	if len(data) < packAbove {
+	if len(data) < compressAbove {
 		return
 	}
 	if packed := p.encoder.EncodeAll(data, nil); len(packed) < len(data) {
@@ -49,8 +50,8 @@ func (p packer) pack(msg *nats.Msg, data []byte) {
 	}
 }
 
-// unpack gives back what pack was given. The error says that the bytes are damaged.
-func (p packer) unpack(encoding string, data []byte) ([]byte, error) {
+// decompress undoes compress. It returns an error when the bytes are damaged.
+func (p compressor) decompress(encoding string, data []byte) ([]byte, error) {
 	switch encoding {
 	case "":
 		return data, nil

@@ -27,17 +27,17 @@ const (
 // maxReason bounds the reason of a dead letter in bytes.
 const maxReason = 2000
 
-// bury keeps a message as a dead letter, under a subject of its own that takes one message:
-// a repeat is a no-op, whenever and whichever consumer of the message's lane makes it.
-func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus.Delivery, cause error) error {
-	if err := b.link.refusal(); err != nil {
-		return fmt.Errorf("bury message %d: %w", d.Sequence, err)
+// deadLetter stores a message in the stream of dead letters, under its own subject. It is
+// idempotent: the subject accepts one message, whichever consumer of the lane publishes it.
+func (b *Bus) deadLetter(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus.Delivery, cause error) error {
+	if err := b.connection.refusal(); err != nil {
+		return fmt.Errorf("dead-letter message %d: %w", d.Sequence, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
 	sequence := strconv.FormatUint(d.Sequence, 10)
 	letter := &nats.Msg{Subject: "freshet-dead." + b.opts.Tenant + "." + b.current().id + "." + sequence, Header: nats.Header{}}
-	if err := b.pack(letter, d.Codebase, d.Data); err != nil {
+	if err := b.encodeBody(letter, d.Codebase, d.Data); err != nil {
 		return err
 	}
 	letter.Header.Set(jetstream.MsgIDHeader, b.current().id+"/"+sequence)
@@ -48,21 +48,21 @@ func (b *Bus) bury(ctx context.Context, msg jetstream.Msg, c bus.Consumer, d bus
 	letter.Header.Set(headerAt, d.At.Format(time.RFC3339Nano))
 	letter.Header.Set(headerConsumer, c.Name)
 	letter.Header.Set(headerReason, oneLine(cause.Error()))
-	if !errors.Is(cause, errSum) { // a damaged message stays one: it is never retried
-		seal(letter)
+	if !errors.Is(cause, errChecksum) { // a damaged message keeps its wrong checksum and is never retried
+		setChecksum(letter)
 	}
 	_, err := b.send(ctx, letter)
 	if errors.Is(err, bus.ErrGuard) {
-		return nil // another consumer buried it
+		return nil // another consumer stored it
 	}
 	if err != nil {
-		return fmt.Errorf("bury message %d: %w", d.Sequence, err)
+		return fmt.Errorf("dead-letter message %d: %w", d.Sequence, err)
 	}
 	b.opts.Log.Warn("message became a dead letter", "consumer", c.Name, "event", d.ID, "sequence", d.Sequence, "error", cause)
 	return nil
 }
 
-// oneLine makes text fit for a header.
+// oneLine replaces control characters and cuts text to maxReason, for use in a header.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -101,8 +101,8 @@ func (b *Bus) DeadLetters(ctx context.Context) ([]bus.DeadLetter, error) {
 	}
 }
 
-// letter reads a dead letter, as far as it is as bury made it: one that is not is listed
-// all the same, and can be dropped but not retried.
+// letter decodes a dead letter. With an error it returns the fields that could be decoded:
+// such a letter is listed and can be dropped, but not retried.
 func (b *Bus) letter(raw *jetstream.RawStreamMsg) (bus.DeadLetter, error) {
 	l := bus.DeadLetter{
 		Letter:   raw.Sequence,
@@ -112,7 +112,7 @@ func (b *Bus) letter(raw *jetstream.RawStreamMsg) (bus.DeadLetter, error) {
 	var errs [4]error
 	l.ID = raw.Header.Get(headerIdentity)
 	l.Codebase, l.Lane, errs[0] = b.parseSubject(raw.Header.Get(headerSubject))
-	l.Data, errs[3] = b.unseal(l.Codebase, raw.Header, raw.Data)
+	l.Data, errs[3] = b.decodeBody(l.Codebase, raw.Header, raw.Data)
 	l.Sequence, errs[1] = strconv.ParseUint(raw.Header.Get(headerSequence), 10, 64)
 	l.At, errs[2] = time.Parse(time.RFC3339Nano, raw.Header.Get(headerAt))
 	return l, errors.Join(errs[:]...)
@@ -120,19 +120,19 @@ func (b *Bus) letter(raw *jetstream.RawStreamMsg) (bus.DeadLetter, error) {
 
 // RetryDeadLetter implements bus.Bus.
 func (b *Bus) RetryDeadLetter(ctx context.Context, letter uint64) error {
-	return b.takeLetter(ctx, letter, func(raw *jetstream.RawStreamMsg) error {
+	return b.takeDeadLetter(ctx, letter, func(raw *jetstream.RawStreamMsg) error {
 		l, err := b.letter(raw)
 		if err != nil {
 			return fmt.Errorf("illegible: %w", err)
 		}
 		msg := &nats.Msg{Subject: b.subject(l.Codebase, l.Lane), Header: nats.Header{}}
-		if err := b.pack(msg, l.Codebase, l.Data); err != nil {
+		if err := b.encodeBody(msg, l.Codebase, l.Data); err != nil {
 			return err
 		}
-		// The server would take the message's own ID for a repeat.
+		// The server would drop the message's own ID as a duplicate.
 		msg.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("retry/%d/%d", letter, raw.Time.UnixNano()))
 		msg.Header.Set(headerIdentity, l.ID)
-		seal(msg)
+		setChecksum(msg)
 		_, err = b.send(ctx, msg)
 		return err
 	})
@@ -140,10 +140,10 @@ func (b *Bus) RetryDeadLetter(ctx context.Context, letter uint64) error {
 
 // DropDeadLetter implements bus.Bus.
 func (b *Bus) DropDeadLetter(ctx context.Context, letter uint64) error {
-	return b.takeLetter(ctx, letter, func(*jetstream.RawStreamMsg) error { return nil })
+	return b.takeDeadLetter(ctx, letter, func(*jetstream.RawStreamMsg) error { return nil })
 }
 
-func (b *Bus) takeLetter(ctx context.Context, letter uint64, then func(*jetstream.RawStreamMsg) error) error {
+func (b *Bus) takeDeadLetter(ctx context.Context, letter uint64, then func(*jetstream.RawStreamMsg) error) error {
 	ctx, leave, err := b.join(ctx)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 
 func TestPack(t *testing.T) {
 	t.Parallel()
-	p, err := newPacker()
+	p, err := newCompressor()
 	must(t, err)
 	noise := make([]byte, 4000)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
@@ -31,11 +31,11 @@ func TestPack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			msg := &nats.Msg{Header: nats.Header{}}
-			p.pack(msg, tt.data)
+			p.compress(msg, tt.data)
 			if packed := msg.Header.Get(headerEncoding) != ""; packed != tt.packed {
 				t.Errorf("packed %v, want %v", packed, tt.packed)
 			}
-			got, err := p.unpack(msg.Header.Get(headerEncoding), msg.Data)
+			got, err := p.decompress(msg.Header.Get(headerEncoding), msg.Data)
 			if err != nil || !bytes.Equal(got, tt.data) {
 				t.Errorf("unpacked %d bytes (%v), want %d", len(got), err, len(tt.data))
 			}
@@ -44,7 +44,7 @@ func TestPack(t *testing.T) {
 	for name, header := range map[string]nats.Header{
 		"damaged": {headerEncoding: {encodingZstd}}, "unknown": {headerEncoding: {"lz"}},
 	} {
-		if _, err := p.unpack(header.Get(headerEncoding), []byte("not packed")); err == nil {
+		if _, err := p.decompress(header.Get(headerEncoding), []byte("not packed")); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// sumsName is the file with the checksums of the consumers' states. The server keeps those
-// without one, and a flipped bit there lets a consumer skip messages. The file is written
-// when the log is closed and read and removed when it is opened: after a crash there is
-// none, because the states have changed since, and what a state damaged by the crash would
-// skip is left to whoever compares the store with the tree.
-const sumsName = "consumers.json"
+// consumerChecksumsName is the file with the checksums of the consumers' states. The server
+// keeps the states without checksums, and a flipped bit in one lets a consumer skip messages.
+// The file is written when the log is closed, and read and removed when it is opened. After a
+// crash there is none; messages that a state damaged by the crash would skip are found by the
+// reconciler, which compares the store with the tree.
+const consumerChecksumsName = "consumers.json"
 
 // stateFiles lists the files of the consumers' states, relative to dir.
 func stateFiles(dir string) ([]string, error) {
@@ -32,8 +32,8 @@ func stateFiles(dir string) ([]string, error) {
 	return names, nil
 }
 
-// sumConsumers writes down the checksums. The server must have stopped.
-func sumConsumers(dir string) error {
+// writeConsumerChecksums writes the file of checksums. The server must have stopped.
+func writeConsumerChecksums(dir string) error {
 	names, err := stateFiles(dir)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func sumConsumers(dir string) error {
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return fmt.Errorf("sum consumer: %w", err)
+			return fmt.Errorf("checksum consumer: %w", err)
 		}
 		sum := sha256.Sum256(data)
 		sums[name] = hex.EncodeToString(sum[:])
@@ -51,23 +51,23 @@ func sumConsumers(dir string) error {
 	if err != nil {
 		return fmt.Errorf("sum consumers: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, sumsName), data, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, consumerChecksumsName), data, 0o600); err != nil {
 		return fmt.Errorf("sum consumers: %w", err)
 	}
 	return nil
 }
 
-// dropDamagedConsumers removes the consumers whose state is not what was written down, and
-// all of them when that is illegible. Consume makes them again, from the oldest message on.
-// It returns how many it removed. The server must not run.
+// dropDamagedConsumers removes the consumers whose state does not match its checksum, and
+// all consumers when the file of checksums is damaged. Consume creates them again, from the
+// oldest message on. It returns how many it removed. The server must not run.
 func dropDamagedConsumers(dir string) (int, error) {
-	file := filepath.Join(dir, sumsName)
+	file := filepath.Join(dir, consumerChecksumsName)
 	written, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read sums of consumers: %w", err)
+		return 0, fmt.Errorf("read checksums of consumers: %w", err)
 	}
 	var sums map[string]string
 	if json.Unmarshal(written, &sums) != nil {
@@ -92,7 +92,7 @@ func dropDamagedConsumers(dir string) (int, error) {
 		dropped++
 	}
 	if err := os.Remove(file); err != nil {
-		return dropped, fmt.Errorf("remove sums of consumers: %w", err)
+		return dropped, fmt.Errorf("remove checksums of consumers: %w", err)
 	}
 	return dropped, nil
 }

@@ -12,25 +12,27 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// ErrNoAnswer is returned by Ask when nobody serves the codebase, or nobody answered in time.
+// ErrNoAnswer is returned by Ask when no process serves the codebase, or none answered
+// before the deadline.
 var ErrNoAnswer = errors.New("no answer")
 
-// headerFault holds the error with which a request was answered.
+// headerFault holds the error of a request that failed.
 const headerFault = "Freshet-Error"
 
-// maxAnswers bounds the requests that are answered at once; further ones wait.
+// maxAnswers bounds the concurrent requests of a codebase; further ones wait.
 const maxAnswers = 64
 
 // Answer answers one request.
 type Answer func(ctx context.Context, request []byte) ([]byte, error)
 
-// askSubject begins with the tenant like every other, and is none of the log's.
+// askSubject is the subject of requests to a codebase. The log's stream does not capture it.
 func (b *Bus) askSubject(id store.CodebaseID) string {
 	return "freshet." + b.opts.Tenant + "." + string(id) + ".ask.any"
 }
 
-// Serve answers what is asked of a codebase until ctx ends, and returns nil then, when all
-// answers were given. Of several who serve one codebase each is asked.
+// Serve answers the requests of Ask for a codebase until ctx ends. It returns nil then, when
+// the answers under way have been sent. Of several servers of a codebase each gets every
+// request.
 func (b *Bus) Serve(ctx context.Context, id store.CodebaseID, answer Answer) error {
 	if err := bus.CheckSubject(id, bus.LaneSync); err != nil {
 		return fmt.Errorf("serve: %w", err)
@@ -51,9 +53,9 @@ func (b *Bus) Serve(ctx context.Context, id store.CodebaseID, answer Answer) err
 	for {
 		select {
 		case <-ctx.Done():
-			// Flushed, so that whoever asks from now on hears at once that nobody serves.
+			// Flushed, so that a later Ask learns at once that nobody serves.
 			if err := errors.Join(sub.Unsubscribe(), b.conn.FlushTimeout(answerWait)); err != nil {
-				b.opts.Log.Debug("serving ended without the server's word", "codebase", id, "error", err)
+				b.opts.Log.Debug("unsubscribe from requests failed", "codebase", id, "error", err)
 			}
 			return ended(ctx)
 		case msg := <-requests:
@@ -70,7 +72,7 @@ func (b *Bus) answer(ctx context.Context, msg *nats.Msg, answer Answer) {
 	reply := nats.NewMsg(msg.Reply)
 	data, err := answer(ctx, msg.Data)
 	if err != nil && ctx.Err() != nil {
-		return // whoever takes over is asked next
+		return // the caller asks again, and the process that takes over answers
 	}
 	if reply.Data = data; err != nil {
 		reply.Header.Set(headerFault, oneLine(err.Error()))
@@ -80,8 +82,9 @@ func (b *Bus) answer(ctx context.Context, msg *nats.Msg, answer Answer) {
 	}
 }
 
-// Ask has a request answered by who serves the codebase. Without a deadline in ctx it waits
-// for ever. It returns ErrNoAnswer, wrapped, when nobody answers.
+// Ask sends a request to the processes that serve the codebase and returns the first answer.
+// Without a deadline in ctx it waits for ever. It returns ErrNoAnswer, wrapped, when nobody
+// answers.
 func (b *Bus) Ask(ctx context.Context, id store.CodebaseID, request []byte) ([]byte, error) {
 	if err := bus.CheckSubject(id, bus.LaneSync); err != nil {
 		return nil, fmt.Errorf("ask: %w", err)

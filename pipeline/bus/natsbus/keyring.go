@@ -16,11 +16,11 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// A purge takes messages out of the server's index and leaves their bytes in its files
-// until it happens to rewrite them. So that what was purged is gone for good, each
-// codebase's bodies in an embedded log are encrypted under a key of its own, and a purge
-// of the whole codebase forgets the key. The keys lie beside the log: they protect nothing
-// from whoever may read the data directory while the codebase is in it.
+// A purge removes messages from the server's index but leaves their bytes in its files until
+// it rewrites them. So that purged messages cannot be recovered (crypto-shredding), the
+// bodies of each codebase in an embedded log are encrypted with AES-GCM under its own key,
+// and a purge of the whole codebase deletes the key. The keys lie beside the log: they do not
+// protect a codebase that is still indexed from a reader of the data directory.
 const (
 	keysName = "keys.json"
 	keySize  = 16
@@ -30,7 +30,7 @@ const (
 var errForgotten = errors.New("the codebase was cleared")
 
 // keyring keeps the keys of the codebases in a file. It may be used from several
-// goroutines. That of a log elsewhere has no file and no keys.
+// goroutines. The keyring of a remote log has no file and no keys.
 type keyring struct {
 	path string
 
@@ -38,8 +38,8 @@ type keyring struct {
 	keys map[store.CodebaseID][]byte
 }
 
-// openKeyring reads the keys beside an embedded log. Keys that cannot be read are lost,
-// and with them the messages: the log then begins anew.
+// openKeyring reads the keys beside an embedded log. When the file is damaged its keys are
+// lost and the messages unreadable: the log is then recreated.
 func openKeyring(dir string) (*keyring, error) {
 	k := &keyring{keys: map[store.CodebaseID][]byte{}}
 	if dir == "" {
@@ -60,9 +60,9 @@ func openKeyring(dir string) (*keyring, error) {
 	return k, nil
 }
 
-// encrypt returns the body under the codebase's key, which is made on first use. ok is
-// false for a log that has no keys.
-func (k *keyring) encrypt(id store.CodebaseID, body []byte) (sealed []byte, ok bool, err error) {
+// encrypt returns the body encrypted under the codebase's key, which is made on first use.
+// ok is false for a log that has no keys; body is then returned as it is.
+func (k *keyring) encrypt(id store.CodebaseID, body []byte) (ciphertext []byte, ok bool, err error) {
 	if k.path == "" {
 		return body, false, nil
 	}
@@ -75,16 +75,16 @@ func (k *keyring) encrypt(id store.CodebaseID, body []byte) (sealed []byte, ok b
 	return aead.Seal(nonce, nonce, body, []byte(id)), true, nil
 }
 
-// decrypt is the reverse of encrypt. It returns errForgotten when the key is gone.
-func (k *keyring) decrypt(id store.CodebaseID, sealed []byte) ([]byte, error) {
+// decrypt undoes encrypt. It returns errForgotten when the key was deleted.
+func (k *keyring) decrypt(id store.CodebaseID, ciphertext []byte) ([]byte, error) {
 	aead, err := k.cipher(id, false)
 	if err != nil {
 		return nil, err
 	}
-	if len(sealed) < aead.NonceSize() {
-		return nil, fmt.Errorf("decrypt message: %d bytes", len(sealed))
+	if len(ciphertext) < aead.NonceSize() {
+		return nil, fmt.Errorf("decrypt message: %d bytes", len(ciphertext))
 	}
-	body, err := aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], []byte(id))
+	body, err := aead.Open(nil, ciphertext[:aead.NonceSize()], ciphertext[aead.NonceSize():], []byte(id))
 	if err != nil {
 		return nil, fmt.Errorf("decrypt message: %w", err)
 	}
@@ -112,7 +112,7 @@ func (k *keyring) cipher(id store.CodebaseID, create bool) (cipher.AEAD, error) 
 	return cipher.NewGCM(block)
 }
 
-// forget makes every body of a codebase unreadable for ever.
+// forget deletes the key of a codebase, which makes its messages unreadable for ever.
 func (k *keyring) forget(id store.CodebaseID) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,8 +122,8 @@ func (k *keyring) forget(id store.CodebaseID) error {
 	return k.replace(func(keys map[store.CodebaseID][]byte) { delete(keys, id) })
 }
 
-// replace changes the keys, on disk before anything is written under them. The caller
-// holds mu.
+// replace changes the keys. They are durable when it returns, before anything is encrypted
+// under them. The caller holds mu.
 func (k *keyring) replace(change func(map[store.CodebaseID][]byte)) error {
 	next := maps.Clone(k.keys)
 	change(next)
@@ -138,7 +138,7 @@ func (k *keyring) replace(change func(map[store.CodebaseID][]byte)) error {
 	return nil
 }
 
-// writeDurably puts a file in the place of another, all or nothing.
+// writeDurably replaces a file atomically and syncs it and its directory.
 func writeDurably(path string, data []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -158,8 +158,8 @@ func writeDurably(path string, data []byte) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// forgetWhole forgets the key when a purge is of a whole codebase.
-func (k *keyring) forgetWhole(i intent) error {
+// forgetWhole deletes the key when a purge removes a whole codebase.
+func (k *keyring) forgetWhole(i purgeIntent) error {
 	if i.below != 0 {
 		return nil
 	}

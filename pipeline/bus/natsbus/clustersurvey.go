@@ -12,16 +12,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Survey is how a cluster elsewhere looks to a client that makes and changes nothing.
+// Survey is the state of a remote cluster, as Look finds it.
 type Survey struct {
 	// Servers are those of the URL, in its order.
 	Servers []ServerSurvey
-	// Streams are those of the tenant, which are not there before the first Open.
+	// Streams are those of the tenant. They do not exist before the first Open.
 	Streams []StreamSurvey
-	// Err is why the streams could not be asked for.
+	// Err is why the streams could not be looked up.
 	Err error
-	// Dated is set when the cluster told its time, and Ahead is how far its clock is ahead
-	// of this one.
+	// Dated is set when the cluster reported its time, and Ahead is the clock skew: how far
+	// the cluster's clock is ahead of the local one.
 	Dated bool
 	Ahead time.Duration
 }
@@ -40,27 +40,27 @@ type ServerSurvey struct {
 // StreamSurvey is one stream of the tenant.
 type StreamSurvey struct {
 	Name string
-	// Missing is set when it was not made yet.
+	// Missing is set when the stream does not exist.
 	Missing bool
-	// Wrong names each setting that differs from what freshet makes.
+	// Wrong names each setting that differs from the one that freshet sets.
 	Wrong []string
-	// Leader is the server that leads, "" while none does. Behind names the replicas that
-	// are away or do not have everything.
+	// Leader is the leading server, "" while there is none. Behind names the replicas that
+	// are offline or not current.
 	Leader   string
 	Behind   []string
 	Replicas int
-	// Bytes of MaxBytes are taken.
+	// Bytes is the size of the stream, MaxBytes its limit.
 	Bytes, MaxBytes uint64
 }
 
-// surveyWait bounds a look at one server, or at one stream, which is tried surveyTries times.
+// surveyWait bounds the check of one server, or of one stream, which is tried surveyTries times.
 const (
 	surveyWait  = 6 * time.Second
 	surveyTries = 4
 )
 
-// Look surveys the cluster at o.URL. An error speaks of the options; what is wrong with the
-// cluster is in the survey.
+// Look inspects the cluster at o.URL without creating or changing anything. It returns an
+// error for wrong options; failures of the cluster are in the survey.
 func Look(ctx context.Context, o Options) (Survey, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -140,8 +140,8 @@ func (b *Bus) lookAtStream(ctx context.Context, wanted jetstream.StreamConfig, s
 	return found, nil
 }
 
-// ask looks a stream up, several times of a cluster that may be electing its leaders. It
-// returns when it asked for the answer that it got.
+// ask looks a stream up, surveyTries times while the cluster elects its leaders. It returns
+// the time of the request that was answered.
 func (b *Bus) ask(ctx context.Context, name string) (stream jetstream.Stream, asked time.Time, err error) {
 	for range surveyTries {
 		patience, cancel := context.WithTimeout(ctx, surveyWait/surveyTries)
@@ -158,7 +158,7 @@ func (b *Bus) ask(ctx context.Context, name string) (stream jetstream.Stream, as
 	return stream, asked, err
 }
 
-// wrong names what keeps Open from taking a stream.
+// wrong names the settings for which Open refuses a stream.
 func (b *Bus) wrong(have, want jetstream.StreamConfig) []string {
 	version, err := strconv.Atoi(have.Metadata[keySettings])
 	switch {
@@ -167,5 +167,5 @@ func (b *Bus) wrong(have, want jetstream.StreamConfig) []string {
 	case version > settings:
 		return []string{fmt.Sprintf("settings of version %d, this binary knows %d", version, settings)}
 	}
-	return b.foreign(version, have, want)
+	return b.foreignSettings(version, have, want)
 }

@@ -8,45 +8,45 @@ import (
 	"time"
 )
 
-// doubt is what speaks for damage of the files of an embedded server since they were last
-// inspected: the server keeps in memory what it read at its start, and notices damage only
+// suspicion records signs of damage in the files of an embedded server since they were last
+// inspected. The server keeps in memory what it read at its start and notices damage only
 // where it reads again.
-type doubt struct {
+type suspicion struct {
 	raised bool
-	blocks map[string]int64 // sizes of the block files at the last look
-	last   time.Time        // when the log was inspected last because of a doubt
+	blocks map[string]int64 // sizes of the block files at the last call of DamageSuspected
+	last   time.Time        // when the log was last inspected because of a suspicion
 }
 
-// doubtPause is the least time between two inspections for a doubt that stays.
-const doubtPause = time.Second
+// minInspectInterval is the least time between two inspections for a suspicion that persists.
+const minInspectInterval = time.Second
 
-// raiseDoubt notes that something failed that damage of the files explains.
-func (b *Bus) raiseDoubt() {
+// suspectDamage notes a failure that damaged files would explain.
+func (b *Bus) suspectDamage() {
 	if b.remote() {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.doubt.raised = true
+	b.suspicion.raised = true
 }
 
-// Doubted tells whether something speaks for damage of the embedded server's files: a call
-// or the server itself failed on them, or a file of messages has gone or has shrunk. The
-// next State then reads every message.
-func (b *Bus) Doubted() bool {
+// DamageSuspected reports whether the files of the embedded server may be damaged: a call or
+// the server itself failed on them, or a file of messages is missing or has shrunk. The next
+// State then reads every message. Of a remote server it always returns true.
+func (b *Bus) DamageSuspected() bool {
 	if b.remote() {
 		return true // only the server knows
 	}
 	blocks := b.blockSizes()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for name, size := range b.doubt.blocks {
+	for name, size := range b.suspicion.blocks {
 		if now, ok := blocks[name]; !ok || now < size {
-			b.doubt.raised = true
+			b.suspicion.raised = true
 		}
 	}
-	b.doubt.blocks = blocks
-	return b.doubt.raised
+	b.suspicion.blocks = blocks
+	return b.suspicion.raised
 }
 
 // blockSizes are the sizes of the files that hold the log's messages.
@@ -64,13 +64,13 @@ func (b *Bus) blockSizes() map[string]int64 {
 	return sizes
 }
 
-// settleDoubt reads every message when there is a doubt. What cannot be read, or a read that
+// inspectIfSuspected reads every message when there is a doubt. What cannot be read, or a read that
 // does not end, shows as a gap. The caller holds reshaping.
-func (b *Bus) settleDoubt(ctx context.Context) {
+func (b *Bus) inspectIfSuspected(ctx context.Context) {
 	b.mu.Lock()
-	due := b.doubt.raised && time.Since(b.doubt.last) >= doubtPause
+	due := b.suspicion.raised && time.Since(b.suspicion.last) >= minInspectInterval
 	if due {
-		b.doubt.raised, b.doubt.last = false, time.Now()
+		b.suspicion.raised, b.suspicion.last = false, time.Now()
 	}
 	log := b.log
 	b.mu.Unlock()
@@ -86,15 +86,15 @@ func (b *Bus) settleDoubt(ctx context.Context) {
 	}
 	b.opts.Log.Warn("event log cannot be read back", "files gone", lost, "error", err)
 	b.mu.Lock()
-	b.torn = log.id
+	b.unreadable = log.id
 	b.mu.Unlock()
 }
 
 // inspectWait bounds a read of the whole log.
 const inspectWait = time.Minute
 
-// lostBlocks tells whether the files hold less than the server says, which may have their
-// messages in memory still.
+// lostBlocks reports whether the files hold fewer bytes than the server reports; it may
+// still have their messages in memory.
 func (b *Bus) lostBlocks(ctx context.Context) bool {
 	info, err := b.current().stream.Info(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// Held implements bus.Bus.
-func (b *Bus) Held(ctx context.Context) (map[store.CodebaseID]uint64, error) {
+// MessageCounts implements bus.Bus.
+func (b *Bus) MessageCounts(ctx context.Context) (map[store.CodebaseID]uint64, error) {
 	ctx, leave, err := b.calls.join(ctx)
 	if err != nil {
 		return nil, err
