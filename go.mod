@@ -5,6 +5,7 @@ go 1.26.5
 require (
 	github.com/landlock-lsm/go-landlock v0.11.0
 	kernel.org/pub/linux/libs/security/libcap/psx v1.2.77
+	github.com/bmatcuk/doublestar/v4 v4.9.1
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/go-enry/go-enry/v2 v2.9.6
 	github.com/google/go-cmp v0.7.0

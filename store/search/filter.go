@@ -25,7 +25,7 @@ func (c *corpus) filter(q Query) (*filtered, error) {
 			return nil, err
 		}
 		f.keep(c, "paths", func(p part, file int) bool {
-			return patterns.match(strings.Split(string(p.Path(file)), "/"))
+			return patterns.match(string(p.Path(file)))
 		})
 	}
 	if len(q.Languages) > 0 {

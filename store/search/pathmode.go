@@ -54,7 +54,7 @@ func (r *run) paths() error {
 			class := 0.0
 			if patterns == nil {
 				class = matcher.class(p.Path(file), file)
-			} else if patterns.match(strings.Split(string(p.Path(file)), "/")) {
+			} else if patterns.match(string(p.Path(file))) {
 				class = pathGlob
 			}
 			if class > 0 {
