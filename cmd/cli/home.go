@@ -1,9 +1,6 @@
 package cli
 
-import (
-	"os"
-	"path/filepath"
-)
+import "path/filepath"
 
 // DefaultHome is the data directory that the environment names: FRESHET_HOME, or freshet
 // in the user's data directory. It is empty when there is none.
@@ -30,14 +27,4 @@ func (r *run) home() (string, error) {
 		return "", usagef("--home: %w", err)
 	}
 	return home, nil
-}
-
-// IsTerminal reports whether a file is a terminal, as far as its mode tells.
-func IsTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
 }

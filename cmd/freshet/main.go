@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/mattn/go-isatty"
+
 	"github.com/freshet/freshet/cmd/cli"
 	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/cmd/host"
@@ -43,7 +45,7 @@ func run() int {
 	shared, chosen := settings(), chosenServices(os.Getenv)
 	return cli.Program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Terminal: cli.IsTerminal(os.Stderr),
+		Terminal: isatty.IsTerminal(os.Stderr.Fd()),
 		Dir:      dir, Home: cli.DefaultHome(os.Getenv), Build: build, LogSetting: os.Getenv("FRESHET_LOG"), Environment: os.Environ(),
 		ServeChild: chunk.ServeChild,
 		Connect: func(ctx context.Context, home string, log *slog.Logger) (cli.Session, error) {
