@@ -75,6 +75,12 @@ func (r *Rule) Version(f FileEntry, stage Stage) string {
 	return r.recipe.SyntaxVersion(f.Language)
 }
 
+// Parks reports whether a failure has a file parked under the recipe of the rule: it is of the
+// content that the file has, and of the version that counts now.
+func (r *Rule) Parks(f FileEntry, failure Failure) bool {
+	return failure.Parked && failure.Path == f.Path && failure.Content == f.Content && failure.Version == r.Version(f, failure.Stage)
+}
+
 // StandingOf reads the standing of one file of a codebase from a store.
 func StandingOf(ctx context.Context, r Reader, id CodebaseID, f FileEntry, recipe Recipe) (Standing, error) {
 	failures, err := r.Failures(ctx, id)

@@ -114,6 +114,9 @@ type Opening struct {
 	Upserts        []FileEntry
 	Removes        []string
 	Contents       []Content
+	// Retry forgets the failures of the codebase in the same transaction: parked files are
+	// tried again.
+	Retry bool
 	// Stats are upserted and StatRemoves deleted in the same transaction.
 	Stats       []StatEntry
 	StatRemoves []string
@@ -194,8 +197,10 @@ type Writer interface {
 	SetPinned(ctx context.Context, id CodebaseID, number uint64, pinned bool) error
 
 	// RecordFailure adds one try to a failure and returns the record. When Tries reaches
-	// MaxTries, or park is set, it is parked. It is not idempotent.
-	RecordFailure(ctx context.Context, f Failure, park bool) (Failure, error)
+	// MaxTries, or park is set, it is parked, and the event that announce, unless it is nil,
+	// makes of the record of a parked one is committed with it. announce may be called more
+	// than once. It is not idempotent.
+	RecordFailure(ctx context.Context, f Failure, park bool, announce func(Failure) (OutboxEvent, error)) (Failure, error)
 	// ForgetFailures removes the failures of a path at every stage; with "" of all paths.
 	// It returns those that were parked.
 	ForgetFailures(ctx context.Context, id CodebaseID, path string) ([]Failure, error)

@@ -12,9 +12,10 @@ import (
 
 // advance opens a snapshot when the tree or the recipe differs from the newest one and
 // that one does not await sealing. Its contents are in the store already; manifest delta,
-// snapshot and events are one transaction, and publishing comes after it.
+// snapshot and events are one transaction, and publishing comes after it. With rebuild it
+// opens one in any case, and parked files are tried again.
 func (s *Synchronizer) advance(ctx context.Context, rebuild bool) error {
-	st := &s.state
+	st, retry := &s.state, rebuild
 	if !st.loaded {
 		return nil
 	}
@@ -37,7 +38,7 @@ func (s *Synchronizer) advance(ctx context.Context, rebuild bool) error {
 	if !rebuild && !st.latest.Abandoned && st.latest.Root == st.observed.Root() {
 		return nil
 	}
-	return s.open(ctx, rebuild)
+	return s.open(ctx, rebuild, retry)
 }
 
 // refresh reads again how far the newest snapshot has come, unless it is at its end.
@@ -56,12 +57,12 @@ func (s *Synchronizer) refresh(ctx context.Context) error {
 	return nil
 }
 
-func (s *Synchronizer) open(ctx context.Context, rebuild bool) error {
+func (s *Synchronizer) open(ctx context.Context, rebuild, retry bool) error {
 	st := &s.state
 	now := s.opts.Now().UTC()
 	opening := store.Opening{
 		Codebase: s.id, Number: st.latest.Number + 1, Parent: st.latest.Number, Recipe: s.opts.Recipe,
-		Root: st.observed.Root(), Rebuild: rebuild, Ref: st.scanner.Ref(), At: now,
+		Root: st.observed.Root(), Rebuild: rebuild, Retry: retry, Ref: st.scanner.Ref(), At: now,
 	}
 	changes := merkle.Diff(st.opened, st.observed)
 	for _, c := range changes {
@@ -86,8 +87,11 @@ func (s *Synchronizer) open(ctx context.Context, rebuild bool) error {
 			work = append(work, entry)
 		}
 	}
-	var err error
-	if opening.Events, err = s.events(opening, work); err != nil {
+	parked, err := s.parked(ctx, opening)
+	if err != nil {
+		return err
+	}
+	if opening.Events, err = s.events(opening, work, parked); err != nil {
 		return err
 	}
 	snapshot, err := s.store.Open(ctx, opening)
@@ -104,8 +108,8 @@ func (s *Synchronizer) open(ctx context.Context, rebuild bool) error {
 	return nil
 }
 
-// events makes the events of an opening for the outbox.
-func (s *Synchronizer) events(o store.Opening, work []store.FileEntry) ([]store.OutboxEvent, error) {
+// events makes the events of an opening for the outbox. Those of parked follow the others.
+func (s *Synchronizer) events(o store.Opening, work []store.FileEntry, parked []event.Event) ([]store.OutboxEvent, error) {
 	files := make([]event.File, len(work))
 	for i, e := range work {
 		files[i] = event.FileOf(e)
@@ -118,6 +122,7 @@ func (s *Synchronizer) events(o store.Opening, work []store.FileEntry) ([]store.
 		event.Event{Codebase: o.Codebase, Snapshot: o.Number, Fingerprint: s.fingerprint, At: o.At},
 		event.Opened{Parent: o.Parent, Root: o.Root, Rebuild: o.Rebuild, Ref: o.Ref, Recipe: o.Recipe},
 		files, removed)
+	events = append(events, parked...)
 	out := make([]store.OutboxEvent, len(events))
 	for i, e := range events {
 		data, err := event.Encode(e)

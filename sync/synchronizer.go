@@ -143,7 +143,8 @@ func (s *Synchronizer) Check(ctx context.Context) (Observation, error) {
 }
 
 // Rebuild makes the next check open a snapshot whose every file is work, whether or not
-// the tree changed; a snapshot that awaits sealing is given up for it.
+// the tree changed; a snapshot that awaits sealing is given up for it, and parked files are
+// tried again.
 func (s *Synchronizer) Rebuild(ctx context.Context) (Observation, error) {
 	s.mu.Lock()
 	s.rebuild = true

@@ -51,9 +51,6 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 	var seen merklesync.Observation
 	var err error
 	if kind == tool.OperationReindex {
-		if _, err := r.store.ForgetFailures(ctx, id, ""); err != nil {
-			return fmt.Errorf("forget failures: %w", err)
-		}
 		seen, err = s.Rebuild(ctx)
 	} else {
 		seen, err = s.Check(ctx)

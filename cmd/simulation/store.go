@@ -153,9 +153,9 @@ func (s *processStore) ReplaceSegments(ctx context.Context, id store.CodebaseID,
 }
 
 // RecordFailure adds a try.
-func (s *processStore) RecordFailure(ctx context.Context, f store.Failure, park bool) (recorded store.Failure, err error) {
+func (s *processStore) RecordFailure(ctx context.Context, f store.Failure, park bool, announce func(store.Failure) (store.OutboxEvent, error)) (recorded store.Failure, err error) {
 	err = s.commit(ctx, false, func() error {
-		recorded, err = s.Store.RecordFailure(ctx, f, park)
+		recorded, err = s.Store.RecordFailure(ctx, f, park, announce)
 		return err
 	})
 	return recorded, err

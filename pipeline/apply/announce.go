@@ -6,7 +6,6 @@ import (
 
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/sync/merkle"
 )
 
 // header is what every event about a snapshot begins with.
@@ -40,11 +39,11 @@ func (s *Sealer) again(ctx context.Context, snapshot store.Snapshot, entries []s
 	return s.announce(ctx, event.Again(s.header(snapshot), files))
 }
 
-// parkedEvent says that a file was parked.
-func (s *Sealer) parkedEvent(snapshot store.Snapshot, f store.Failure) event.Event {
-	return event.ParkedFile(s.header(snapshot), event.Parked{
-		Path: merkle.QuotePath(f.Path), Content: f.Content, Stage: f.Stage, Version: f.Version, Tries: f.Tries, Reason: f.Reason,
-	})
+// parkedEvent makes the event that says that a file of a snapshot was parked.
+func (s *Sealer) parkedEvent(snapshot store.Snapshot) func(store.Failure) (store.OutboxEvent, error) {
+	return func(f store.Failure) (store.OutboxEvent, error) {
+		return outboxEvent(event.ParkedFile(s.header(snapshot), event.ParkedBy(f)))
+	}
 }
 
 // announce commits events and publishes them.

@@ -44,28 +44,22 @@ func (s *Sealer) redo(ctx context.Context, snapshot store.Snapshot, torn []tornF
 	rule := store.NewRule(s.opts.Recipe, nil)
 	var again []store.FileEntry
 	var keys []store.SyntaxKey
-	var parked []event.Event
 	for _, f := range torn {
 		failure, err := s.store.RecordFailure(ctx, store.Failure{
 			Codebase: snapshot.Codebase, Path: f.entry.Path, Content: f.entry.Content, Stage: f.lacks,
 			Version: rule.Version(f.entry, f.lacks), Reason: f.reason, At: s.opts.Now(),
-		}, false)
+		}, false, s.parkedEvent(snapshot))
 		if err != nil {
 			return outage(err)
 		}
 		s.opts.Log.Warn("file lost rows before it was sealed", "codebase", snapshot.Codebase, "path", event.FileOf(f.entry).Path,
 			"reason", f.reason, "tries", failure.Tries, "parked", failure.Parked)
-		if failure.Parked {
-			parked = append(parked, s.parkedEvent(snapshot, failure))
-			continue
+		if !failure.Parked {
+			again, keys = append(again, f.entry), append(keys, rule.Key(f.entry))
 		}
-		again, keys = append(again, f.entry), append(keys, rule.Key(f.entry))
 	}
 	if err := s.store.DropSyntax(ctx, keys); err != nil {
 		return outage(err)
-	}
-	if err := s.announce(ctx, parked); err != nil {
-		return err
 	}
 	return s.again(ctx, snapshot, again)
 }

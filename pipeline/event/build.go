@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -63,6 +64,11 @@ func SealedAt(base Event, body Sealed) Event {
 	return e
 }
 
+// ParkedBy is the body of the events about a file that a failure parks.
+func ParkedBy(f store.Failure) Parked {
+	return Parked{Path: merkle.QuotePath(f.Path), Content: f.Content, Stage: f.Stage, Version: f.Version, Tries: f.Tries, Reason: f.Reason}
+}
+
 // ParkedFile makes a file.parked event. The reason is cut to what a message bears, and
 // made valid UTF-8.
 func ParkedFile(base Event, body Parked) Event {
@@ -72,8 +78,11 @@ func ParkedFile(base Event, body Parked) Event {
 	return e
 }
 
-// UnparkedFile makes a file.unparked event, whose snapshot is the one that the unparking
-// opens.
+// UnparkedFile makes a file.unparked event: the failure does not have the file parked any
+// more. Its snapshot is the one whose opening did that: by another content of the path, by
+// its removal from the tree (a rename is one, too), by a recipe under which the failure does
+// not count, or by trying every parked file again. A file that comes back to a content of
+// which a failure is known is parked again by the opening, with a file.parked event.
 func UnparkedFile(base Event, body Parked) Event {
 	e := header(base, FileUnparked, PartUnparked+parkedBits(body))
 	body.Reason = legible(body.Reason)

@@ -96,7 +96,8 @@ type Processed struct {
 	Units  int `json:"units,omitempty"`
 }
 
-// Parked is the body of file.parked and file.unparked.
+// Parked is the body of file.parked and file.unparked: the failure that parks the file, or
+// did.
 type Parked struct {
 	Path    string      `json:"path"`
 	Content merkle.Hash `json:"content"`

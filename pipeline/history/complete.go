@@ -105,7 +105,7 @@ func (m *maker) events(ctx context.Context, s store.Snapshot, logged []event.Eve
 }
 
 func parkedOf(events []event.Event) []event.Event {
-	return slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Type != event.FileParked })
+	return slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Parked == nil })
 }
 
 // Record writes the complete history that store and log hold, with every content it names.

@@ -20,6 +20,7 @@ type Step struct {
 	Changed  []store.FileEntry // sorted by path
 	Removed  []string          // sorted
 	Parked   []event.Parked
+	Unparked []event.Parked
 }
 
 // ErrIncomplete is wrapped by errors about events that a history lacks.
@@ -104,6 +105,9 @@ func (f *folder) add(e event.Event) error {
 	case event.FileParked:
 		s := f.step(e)
 		s.Parked = append(s.Parked, *e.Parked)
+	case event.FileUnparked:
+		s := f.step(e)
+		s.Unparked = append(s.Unparked, *e.Parked)
 	case event.CodebaseCleared:
 		f.cleared[e.Codebase] = true
 	}

@@ -142,9 +142,18 @@ func putContents(ctx context.Context, s store.Store, files []store.FileEntry, co
 	return nil
 }
 
-// open opens the snapshot, parks the files that were parked, and waits for its seal.
+// open opens the snapshot, unparks and parks the files that were, and waits for its seal.
 func open(ctx context.Context, t Target, o store.Opening, step Step) error {
 	fingerprint := t.Recipe.Fingerprint()
+	for _, p := range step.Unparked {
+		path, err := merkle.UnquotePath(p.Path)
+		if err != nil {
+			return err
+		}
+		if _, err := t.Store.ForgetFailures(ctx, o.Codebase, path); err != nil {
+			return err
+		}
+	}
 	for _, p := range step.Parked {
 		path, err := merkle.UnquotePath(p.Path)
 		if err != nil {
@@ -153,7 +162,7 @@ func open(ctx context.Context, t Target, o store.Opening, step Step) error {
 		_, err = t.Store.RecordFailure(ctx, store.Failure{
 			Codebase: o.Codebase, Path: path, Content: p.Content, Stage: p.Stage,
 			Version: versionOf(t.Recipe, step, path, p.Stage), Reason: p.Reason, At: o.At,
-		}, true)
+		}, true, nil)
 		if err != nil {
 			return err
 		}

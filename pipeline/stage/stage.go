@@ -163,10 +163,14 @@ func (c *core) count(ctx context.Context, cause event.Event, faults []fault) err
 		if err != nil {
 			return &bus.Drop{Err: err}
 		}
+		snapshot, err := c.snapshotOf(ctx, cause, path, f.file.Content)
+		if err != nil {
+			return outage(err)
+		}
 		failure, err := c.Store.RecordFailure(ctx, store.Failure{
 			Codebase: cause.Codebase, Path: path, Content: f.file.Content,
 			Stage: c.stage, Version: f.version, Reason: f.err.Error(), At: c.Now(),
-		}, false)
+		}, false, c.parkedEvent(cause.Codebase, snapshot))
 		if err != nil {
 			return outage(err)
 		}
@@ -174,9 +178,6 @@ func (c *core) count(ctx context.Context, cause event.Event, faults []fault) err
 		if !failure.Parked {
 			again = &bus.Retry{After: bus.Backoff(failure.Tries), Err: fmt.Errorf("%s %s: %w", c.stage, f.file.Path, f.err)}
 			continue
-		}
-		if err := c.announceParked(ctx, cause, failure); err != nil {
-			return err
 		}
 		parked = true
 	}
@@ -213,22 +214,34 @@ func (c *core) withTwins(cause event.Event, faults []fault) []fault {
 	return out
 }
 
-func (c *core) announceParked(ctx context.Context, cause event.Event, f store.Failure) error {
-	e := event.ParkedFile(
-		event.Event{Codebase: cause.Codebase, Snapshot: cause.Snapshot, Fingerprint: c.fingerprint, At: c.Now()},
-		event.Parked{
-			Path: merkle.QuotePath(f.Path), Content: f.Content, Stage: f.Stage,
-			Version: f.Version, Tries: f.Tries, Reason: f.Reason,
-		})
-	data, err := event.Encode(e)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", e.Type, err)
+// snapshotOf returns the snapshot that a file is parked in: the newest, if that has it too, and
+// else that of the event, which may be an older one that came late.
+func (c *core) snapshotOf(ctx context.Context, cause event.Event, path string, content merkle.Hash) (uint64, error) {
+	codebase, err := c.Store.Codebase(ctx, cause.Codebase)
+	if err != nil || codebase.Latest <= cause.Snapshot {
+		return cause.Snapshot, err
 	}
-	err = c.Store.PutOutbox(ctx, []store.OutboxEvent{{Codebase: e.Codebase, Snapshot: e.Snapshot, Part: e.Part, Data: data}})
-	if err != nil {
-		return outage(err)
+	f, err := c.Store.File(ctx, cause.Codebase, codebase.Latest, path)
+	switch {
+	case errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) || err == nil && f.Content != content:
+		return cause.Snapshot, nil
+	case err != nil:
+		return 0, err
 	}
-	return nil
+	return codebase.Latest, nil
+}
+
+// parkedEvent makes the event that says that a file of a snapshot was parked.
+func (c *core) parkedEvent(id store.CodebaseID, snapshot uint64) func(store.Failure) (store.OutboxEvent, error) {
+	return func(f store.Failure) (store.OutboxEvent, error) {
+		e := event.ParkedFile(
+			event.Event{Codebase: id, Snapshot: snapshot, Fingerprint: c.fingerprint, At: c.Now()}, event.ParkedBy(f))
+		data, err := event.Encode(e)
+		if err != nil {
+			return store.OutboxEvent{}, fmt.Errorf("encode %s: %w", e.Type, err)
+		}
+		return store.OutboxEvent{Codebase: e.Codebase, Snapshot: e.Snapshot, Part: e.Part, Data: data}, nil
+	}
 }
 
 // parkedSet returns the paths that are parked at this stage with the content they have.

@@ -27,7 +27,7 @@ func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.
 }
 
 // RecordFailure adds one try to a failure.
-func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool) (recorded store.Failure, err error) {
+func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool, announce func(store.Failure) (store.OutboxEvent, error)) (recorded store.Failure, err error) {
 	err = s.write(ctx, func() error {
 		c, err := s.codebase(f.Codebase)
 		if err != nil {
@@ -38,6 +38,13 @@ func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool) (
 		f.Tries = before.Tries + 1
 		f.Parked = before.Parked || park || f.Tries >= store.MaxTries
 		f.At = instant(f.At)
+		if f.Parked && announce != nil {
+			e, err := announce(f)
+			if err != nil {
+				return err
+			}
+			s.putOutbox([]store.OutboxEvent{e})
+		}
 		c.failures[key], recorded = f, f
 		return nil
 	})

@@ -79,6 +79,9 @@ func (s *Store) Open(ctx context.Context, o store.Opening) (opened store.Snapsho
 		recipe.Grammars = maps.Clone(recipe.Grammars)
 		s.recipes[fingerprint] = recipe
 		s.putContents(o.Contents)
+		if o.Retry {
+			clear(c.failures)
+		}
 		c.putStats(o.Stats, o.StatRemoves)
 		s.putOutbox(o.Events)
 		opened = n.Snapshot

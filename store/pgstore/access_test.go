@@ -91,7 +91,7 @@ func fill(t *testing.T, s *Store, id store.CodebaseID) {
 	must(s.Seal(t.Context(), store.Seal{
 		Codebase: id, Number: 1, Level: store.LevelFull, Segments: []store.SegmentID{segment}, Dead: map[store.SegmentID][]uint32{segment: {1}},
 	}))
-	_, err = s.RecordFailure(t.Context(), store.Failure{Codebase: id, Path: "f", Stage: store.StageChunk}, true)
+	_, err = s.RecordFailure(t.Context(), store.Failure{Codebase: id, Path: "f", Stage: store.StageChunk}, true, nil)
 	must(err)
 	_, err = s.Acquire(t.Context(), "lease", "me", 1e9)
 	must(err)

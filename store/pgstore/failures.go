@@ -57,7 +57,7 @@ func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.
 }
 
 // RecordFailure adds one try to a failure.
-func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool) (recorded store.Failure, err error) {
+func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool, announce func(store.Failure) (store.OutboxEvent, error)) (recorded store.Failure, err error) {
 	err = s.write(ctx, func(c *session) error {
 		if _, err := c.codebase(ctx, f.Codebase); err != nil {
 			return err
@@ -72,8 +72,14 @@ func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool) (
 			return fmt.Errorf("record failure of %q: %w", f.Path, err)
 		}
 		c.written++
-		recorded = all[0]
-		return nil
+		if recorded = all[0]; !recorded.Parked || announce == nil {
+			return nil
+		}
+		e, err := announce(recorded)
+		if err != nil {
+			return err
+		}
+		return c.putOutbox(ctx, []store.OutboxEvent{e})
 	})
 	if err != nil {
 		return store.Failure{}, err

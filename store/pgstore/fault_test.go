@@ -28,7 +28,7 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 			p.mode.Store(mode)
 			for try := 1; try <= 4; try++ {
 				p.lose.Store(1)
-				f, err := s.RecordFailure(t.Context(), store.Failure{Codebase: "a", Path: "p", Stage: store.StageChunk}, false)
+				f, err := s.RecordFailure(t.Context(), store.Failure{Codebase: "a", Path: "p", Stage: store.StageChunk}, false, nil)
 				if err != nil || f.Tries != try {
 					t.Fatalf("try %d is recorded as %d: %v", try, f.Tries, err)
 				}
@@ -42,7 +42,7 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 				t.Errorf("%d segments after one was put as %d: %v", u.Segments, id, err)
 			}
 			p.lose.Store(1)
-			if _, err := s.RecordFailure(t.Context(), store.Failure{Codebase: "a", Path: "p", Stage: store.StageEmbed}, true); err != nil {
+			if _, err := s.RecordFailure(t.Context(), store.Failure{Codebase: "a", Path: "p", Stage: store.StageEmbed}, true, nil); err != nil {
 				t.Fatal(err)
 			}
 			p.lose.Store(1)
@@ -81,7 +81,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 	p.secret.Store(true)
 	f := store.Failure{Codebase: "a", Path: "p", Stage: store.StageChunk}
 	p.lose.Store(1)
-	if got, err := s.RecordFailure(t.Context(), f, false); !errors.Is(err, store.ErrUnavailable) {
+	if got, err := s.RecordFailure(t.Context(), f, false, nil); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a failure of unknown outcome is recorded as %+v: %v", got, err)
 	}
 	p.lose.Store(1)
@@ -91,7 +91,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 	if u, err := s.Usage(t.Context()); err != nil || u.Segments != 1 {
 		t.Errorf("%d segments after one was put: %v", u.Segments, err)
 	}
-	if got, err := s.RecordFailure(t.Context(), f, false); err != nil || got.Tries != 2 {
+	if got, err := s.RecordFailure(t.Context(), f, false, nil); err != nil || got.Tries != 2 {
 		t.Errorf("try 2 is recorded as %d: %v", got.Tries, err)
 	}
 }
@@ -139,7 +139,7 @@ func TestBackendsAreTerminated(t *testing.T) {
 			f := store.Failure{Codebase: "a", Path: fmt.Sprint(w), Stage: store.StageChunk}
 			for i := range rounds {
 				err := again(func() error {
-					got, err := s.RecordFailure(t.Context(), f, false)
+					got, err := s.RecordFailure(t.Context(), f, false, nil)
 					if err == nil {
 						f = got
 					}

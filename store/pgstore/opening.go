@@ -88,6 +88,11 @@ func (c *session) open(ctx context.Context, all []snapshot, o store.Opening, fin
 	if err := c.updateCodebase(ctx, o.Codebase, "latest = $3", int64(o.Number)); err != nil {
 		return n.Snapshot, err
 	}
+	if o.Retry {
+		if _, err := c.exec(ctx, "DELETE FROM failures WHERE tenant = $1 AND codebase = $2", string(o.Codebase)); err != nil {
+			return n.Snapshot, fmt.Errorf("forget failures: %w", err)
+		}
+	}
 	if err := c.putStats(ctx, o.Codebase, o.Stats, o.StatRemoves); err != nil {
 		return n.Snapshot, err
 	}

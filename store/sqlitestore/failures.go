@@ -72,7 +72,7 @@ func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.
 }
 
 // RecordFailure adds one try to a failure.
-func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool) (recorded store.Failure, err error) {
+func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool, announce func(store.Failure) (store.OutboxEvent, error)) (recorded store.Failure, err error) {
 	err = s.write(ctx, func(c *session) error {
 		b, err := c.codebase(f.Codebase)
 		if err != nil {
@@ -100,7 +100,14 @@ func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool) (
 		if err != nil {
 			return fmt.Errorf("record failure of %q: %w", f.Path, err)
 		}
-		return nil
+		if !f.Parked || announce == nil {
+			return nil
+		}
+		e, err := announce(f)
+		if err != nil {
+			return err
+		}
+		return c.putOutbox([]store.OutboxEvent{e})
 	})
 	return recorded, err
 }

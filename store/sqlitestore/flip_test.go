@@ -68,7 +68,7 @@ func build(t *testing.T, dir string, snapshots uint64) {
 			t.Fatal(err)
 		}
 	}
-	_, err = s.RecordFailure(t.Context(), store.Failure{Codebase: testCodebase, Path: "p", Reason: "r"}, true)
+	_, err = s.RecordFailure(t.Context(), store.Failure{Codebase: testCodebase, Path: "p", Reason: "r"}, true, nil)
 	if err := firstError(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -98,6 +98,11 @@ func (c *session) open(ctx context.Context, b codebase, all []snapshot, o store.
 	if err := c.putCodebase(b); err != nil {
 		return n, err
 	}
+	if o.Retry {
+		if err := c.exec("DELETE FROM failures WHERE codebase = ?", b.key); err != nil {
+			return n, fmt.Errorf("forget failures: %w", err)
+		}
+	}
 	if err := c.putStats(b, o.Stats, o.StatRemoves); err != nil {
 		return n, err
 	}

@@ -66,7 +66,7 @@ func testClear(t *testing.T, e *env) {
 	n := e.open(a, edit{put: map[string]string{"x": "x"}})
 	e.seal(a, n.Number, e.segment(a, 1, "seg"))
 	e.ok(e.s.PutStats(e.ctx, a, []store.StatEntry{{Path: "x"}}, nil))
-	_, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: a, Path: "x", Stage: store.StageChunk}, true)
+	_, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: a, Path: "x", Stage: store.StageChunk}, true, nil)
 	e.ok(err)
 	for range 2 {
 		e.ok(e.s.Clear(e.ctx, a))
@@ -119,7 +119,7 @@ func calls(ctx context.Context, s store.Store, id store.CodebaseID) map[string]e
 	errs["PutStats"] = s.PutStats(ctx, id, []store.StatEntry{{Path: "x"}}, nil)
 	_, errs["Open"] = s.Open(ctx, store.Opening{Codebase: id, Number: 1})
 	_, errs["PutSegment"] = s.PutSegment(ctx, id, 1, 1, []byte("x"))
-	_, errs["RecordFailure"] = s.RecordFailure(ctx, store.Failure{Codebase: id, Path: "x"}, false)
+	_, errs["RecordFailure"] = s.RecordFailure(ctx, store.Failure{Codebase: id, Path: "x"}, false, nil)
 	_, errs["ForgetFailures"] = s.ForgetFailures(ctx, id, "")
 	for name, err := range snapshotCalls(ctx, s, id, 1) {
 		errs[name] = err

@@ -255,7 +255,7 @@ func testCollectDryRun(t *testing.T, e *env) {
 func testCollectFailures(t *testing.T, e *env) {
 	id := e.register("a")
 	fail := func(path, text string) store.Failure {
-		f, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: path, Content: hashOf(text), Stage: store.StageChunk}, true)
+		f, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: path, Content: hashOf(text), Stage: store.StageChunk}, true, nil)
 		e.ok(err)
 		return f
 	}

@@ -102,7 +102,7 @@ func testFencedWrites(_ *testing.T, e *env) {
 			return e.s.Seal(ctx, store.Seal{Codebase: id, Number: 1, Level: store.LevelText, At: e.clock.now()})
 		},
 		"RecordFailure": func() error {
-			_, err := e.s.RecordFailure(ctx, store.Failure{Codebase: id, Path: "f", Stage: store.StageChunk}, false)
+			_, err := e.s.RecordFailure(ctx, store.Failure{Codebase: id, Path: "f", Stage: store.StageChunk}, false, nil)
 			return err
 		},
 		"PutSegment": func() error {

@@ -187,6 +187,7 @@ func (m *model) opening(t *rapid.T, id store.CodebaseID, number, parent uint64) 
 	o := store.Opening{
 		Codebase: id, Number: number, Parent: parent, Recipe: recipe(pick(t, "model", modelUniverse.models...)),
 		Rebuild: rapid.IntRange(0, 3).Draw(t, "rebuild") == 0, At: m.clock.now(), Ref: "main",
+		Retry: rapid.IntRange(0, 3).Draw(t, "retry") == 0,
 	}
 	o.Root = hashOf(fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "root")))
 	seen := map[string]bool{}

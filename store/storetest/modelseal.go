@@ -129,7 +129,9 @@ func (m *model) fail(t *rapid.T) {
 		case "forget all":
 			return s.ForgetFailures(m.ctx, f.Codebase, "")
 		}
-		return s.RecordFailure(m.ctx, f, word == "park")
+		return s.RecordFailure(m.ctx, f, word == "park", func(f store.Failure) (store.OutboxEvent, error) {
+			return event(f.Codebase, 1, uint32(f.Tries)), nil
+		})
 	})
 }
 

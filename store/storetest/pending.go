@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func testPendingParked(t *testing.T, e *env) {
 	fail := func(path, text string, stage store.Stage, version string, park bool) {
 		_, err := e.s.RecordFailure(e.ctx, store.Failure{
 			Codebase: id, Path: path, Content: hashOf(text), Stage: stage, Version: version, Reason: "r",
-		}, park)
+		}, park, nil)
 		e.ok(err)
 	}
 	chunker, embedding := recipe("m1").SyntaxVersion("Go"), recipe("m1").Embedding.Key()
@@ -94,21 +95,21 @@ func testFailures(t *testing.T, e *env) {
 	}
 	for try := 1; try <= store.MaxTries+1; try++ {
 		f.At = f.At.Add(time.Second)
-		got, err := e.s.RecordFailure(e.ctx, f, false)
+		got, err := e.s.RecordFailure(e.ctx, f, false, nil)
 		e.ok(err)
 		want := f
 		want.Tries, want.Parked = try, try >= store.MaxTries
 		e.same("recorded failure", got, want)
 	}
 	other := store.Failure{Codebase: id, Path: "a", Stage: store.StageEmbed, Version: "v", Reason: "r"}
-	_, err := e.s.RecordFailure(e.ctx, other, false)
+	_, err := e.s.RecordFailure(e.ctx, other, false, nil)
 	e.ok(err)
 	for _, version := range []string{"w", "v"} {
 		other := store.Failure{Codebase: id, Path: "z", Stage: store.StageChunk, Version: version}
-		got, err := e.s.RecordFailure(e.ctx, other, true)
+		got, err := e.s.RecordFailure(e.ctx, other, true, nil)
 		e.ok(err)
 		e.same("parked at once", got.Parked, true)
-		got, err = e.s.RecordFailure(e.ctx, other, false)
+		got, err = e.s.RecordFailure(e.ctx, other, false, nil)
 		e.ok(err)
 		e.same("parked stays parked", got.Parked, true)
 	}
@@ -126,7 +127,7 @@ func testNewContentResetsTries(t *testing.T, e *env) {
 	record := func(text, version string, stage store.Stage) int {
 		got, err := e.s.RecordFailure(e.ctx, store.Failure{
 			Codebase: id, Path: "p", Content: hashOf(text), Stage: stage, Version: version,
-		}, false)
+		}, false, nil)
 		e.ok(err)
 		return got.Tries
 	}
@@ -140,7 +141,7 @@ func testNewContentResetsTries(t *testing.T, e *env) {
 func testForgetFailures(t *testing.T, e *env) {
 	id := e.register("a")
 	record := func(path string, stage store.Stage, park bool) store.Failure {
-		f, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: path, Stage: stage}, park)
+		f, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: path, Stage: stage}, park, nil)
 		e.ok(err)
 		return f
 	}
@@ -160,4 +161,69 @@ func testForgetFailures(t *testing.T, e *env) {
 	all, err := e.s.Failures(e.ctx, id)
 	e.ok(err)
 	e.same("failures", all, nil)
+}
+
+// An opening that retries forgets the failures of its codebase and of no other, in its own
+// transaction: not when it is refused, and not those that were recorded after it.
+func testOpenRetries(t *testing.T, e *env) {
+	a, b := e.register("a"), e.register("b")
+	park := func(id store.CodebaseID, path, text string) store.Failure {
+		f, err := e.s.RecordFailure(e.ctx, store.Failure{
+			Codebase: id, Path: path, Content: hashOf(text), Stage: store.StageChunk, Version: recipe("m1").SyntaxVersion("Go"), Reason: "r",
+		}, true, nil)
+		e.ok(err)
+		return f
+	}
+	failures := func(id store.CodebaseID) []store.Failure {
+		all, err := e.s.Failures(e.ctx, id)
+		e.ok(err)
+		return all
+	}
+	e.open(a, edit{put: map[string]string{"p": "x", "q": "y"}})
+	parked, other := park(a, "p", "x"), park(b, "p", "x")
+	e.seal(a, 1)
+	o := e.opening(a, recipe("m1"), edit{put: map[string]string{"q": "z"}})
+	o.Rebuild, o.Retry, o.Contents = true, true, nil
+	_, err := e.s.Open(e.ctx, o)
+	e.is(err, store.ErrIncomplete)
+	e.same("failures after a refused opening", failures(a), []store.Failure{parked})
+	o.Contents = []store.Content{content("z")}
+	_, err = e.s.Open(e.ctx, o)
+	e.ok(err)
+	e.same("failures after a retry", failures(a), nil)
+	e.same("failures of another codebase", failures(b), []store.Failure{other})
+	e.same("work of a retry", e.pending(a, 2, "m1"), []string{"p chunk", "q chunk"})
+	parked = park(a, "p", "x")
+	_, err = e.s.Open(e.ctx, o)
+	e.ok(err)
+	e.same("failures after the same opening again", failures(a), []store.Failure{parked})
+	e.seal(a, 2)
+	e.open(a, edit{put: map[string]string{"q": "w"}})
+	e.same("failures after an opening that does not retry", failures(a), []store.Failure{parked})
+}
+
+// The event of a parked file is committed with the try that parks it, or neither is.
+func testParkedWithItsEvent(t *testing.T, e *env) {
+	id := e.register("a")
+	f := store.Failure{Codebase: id, Path: "p", Content: hashOf("x"), Stage: store.StageChunk, Version: "v", Reason: "r"}
+	refused := errors.New("the event cannot be made")
+	outcome := error(nil)
+	announce := func(f store.Failure) (store.OutboxEvent, error) { return event(id, 1, uint32(f.Tries)), outcome }
+	for range store.MaxTries - 1 {
+		_, err := e.s.RecordFailure(e.ctx, f, false, announce)
+		e.ok(err)
+	}
+	outcome = refused
+	_, err := e.s.RecordFailure(e.ctx, f, false, announce)
+	e.is(err, refused)
+	events, err := e.s.Outbox(e.ctx, 10)
+	e.ok(err)
+	e.same("events before it is parked", events, nil)
+	outcome = nil
+	got, err := e.s.RecordFailure(e.ctx, f, false, announce)
+	e.ok(err)
+	e.same("tries and parked", []any{got.Tries, got.Parked}, []any{store.MaxTries, true})
+	events, err = e.s.Outbox(e.ctx, 10)
+	e.ok(err)
+	e.same("events", events, []store.OutboxEvent{event(id, 1, uint32(store.MaxTries))})
 }

@@ -25,7 +25,7 @@ func testReopen(t *testing.T, e *env, f Features) {
 		e.seal(id, o.Number, sid)
 		e.clock.advance(time.Second)
 	}
-	_, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: "x", Stage: store.StageChunk, At: e.clock.now()}, true)
+	_, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: "x", Stage: store.StageChunk, At: e.clock.now()}, true, nil)
 	e.ok(err)
 	e.ok(e.s.MarkPublished(e.ctx, []store.OutboxEvent{event(id, 1, 0)}, store.LogPosition{Incarnation: "i", Sequence: 9}))
 	e.ok(e.s.SetCurrent(e.ctx, id, 2))

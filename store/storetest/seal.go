@@ -120,7 +120,7 @@ func testSealIsConfirmed(t *testing.T, e *env) {
 	sid := e.segment(id, 2, "seg")
 	k, embedding := key("ab"), recipe("m1").Embedding.Key()
 	fail := func(stage store.Stage, version string, park bool) {
-		_, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: "x", Content: hashOf("ab"), Stage: stage, Version: version}, park)
+		_, err := e.s.RecordFailure(e.ctx, store.Failure{Codebase: id, Path: "x", Content: hashOf("ab"), Stage: stage, Version: version}, park, nil)
 		e.ok(err)
 	}
 	agree := func(what string, want store.Standing) {

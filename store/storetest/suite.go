@@ -104,6 +104,8 @@ func manifests() []check {
 		{"Failures", testFailures},
 		{"NewContentResetsTries", testNewContentResetsTries},
 		{"ForgetFailures", testForgetFailures},
+		{"OpenRetries", testOpenRetries},
+		{"ParkedWithItsEvent", testParkedWithItsEvent},
 	}
 }
 
