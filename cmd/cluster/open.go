@@ -76,7 +76,7 @@ func AdviseDamage(err error) error {
 	e := tool.Errorf(tool.CodeStoreUnavailable, "the shared store is damaged: %w", err)
 	e.Retryable = false
 	return e.Next(command(`pg_restore --clean --if-exists -d "$FRESHET_DATABASE_URL" backup.dump`,
-		"puts the database back from a backup, while all hosts and workers are stopped; see cmd/OPERATIONS.md, Restore PostgreSQL from a backup")).
+		"puts the database back from a backup, while all hosts and workers are stopped; see docs/operations.md, Restore PostgreSQL from a backup")).
 		Next(command("freshet verify --repair", "makes what the backup lacks again from the files on disk, in each codebase"))
 }
 

@@ -46,7 +46,7 @@ func TestClearLeavesNothing(t *testing.T) {
 	must(t, session, "gc", nil)
 
 	if remains := pgtest.Psql(t, database, proof); len(remains) > 0 {
-		t.Errorf("the proof of OPERATIONS.md finds %v", remains)
+		t.Errorf("the proof of docs/operations.md finds %v", remains)
 	}
 	pgtest.Psql(t, database, "DROP SCHEMA freshet_proof CASCADE;")
 	for _, text := range []string{string(id), gone, "here.go", "Quetzal"} {
@@ -80,10 +80,10 @@ func TestClearLeavesNothing(t *testing.T) {
 	check(t, parts.Close())
 }
 
-// proofScripts are the two of OPERATIONS.md, for a codebase.
+// proofScripts are the two of docs/operations.md, for a codebase.
 func proofScripts(t *testing.T, id string) (list, proof string) {
 	t.Helper()
-	text, err := os.ReadFile("../OPERATIONS.md")
+	text, err := os.ReadFile("../../docs/operations.md")
 	check(t, err)
 	_, section, _ := strings.Cut(string(text), "\n### Remove a codebase, with proof\n")
 	section, _, _ = strings.Cut(section, "\n### ")
@@ -95,7 +95,7 @@ func proofScripts(t *testing.T, id string) (list, proof string) {
 		scripts = append(scripts, strings.Replace(m[1], "c...", id, 1)+"\n")
 	}
 	if len(scripts) != 2 {
-		t.Fatalf("OPERATIONS.md has %d scripts", len(scripts))
+		t.Fatalf("docs/operations.md has %d scripts", len(scripts))
 	}
 	return scripts[0], scripts[1]
 }
@@ -114,7 +114,7 @@ func finds(t *testing.T, lines []string) {
 		"codebases", "snapshots", "manifest", "stats", "segments", "contents", "syntaxes", "embedded", "vectors", "segment_parts",
 	} {
 		if rows[table] == 0 {
-			t.Errorf("the proof of OPERATIONS.md finds no %s before: %v", table, rows)
+			t.Errorf("the proof of docs/operations.md finds no %s before: %v", table, rows)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func gradeStream(s natsbus.StreamSurvey) []tool.Finding {
 	var findings []tool.Finding
 	for _, wrong := range s.Wrong {
 		findings = append(findings, bad(check, fmt.Sprintf("%s has another setting than freshet's: %s", s.Name, wrong),
-			"set it back with nats stream edit, or delete the stream: it is made anew and the index stays (cmd/OPERATIONS.md, lost stream)"))
+			"set it back with nats stream edit, or delete the stream: it is made anew and the index stays (docs/operations.md, lost stream)"))
 	}
 	switch {
 	case s.Leader == "":

@@ -62,7 +62,7 @@ func (s *site) awaitLine(url, pattern string) {
 }
 
 // TestMetrics: a host and a worker tell what was done and what waits; every name that they
-// serve is in the table of OPERATIONS.md, and every name of the table is served.
+// serve is in the table of docs/operations.md, and every name of the table is served.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1)
@@ -93,7 +93,7 @@ func TestMetrics(t *testing.T) {
 			served[m[1]] = true
 		}
 	}
-	doc, err := os.ReadFile("../OPERATIONS.md")
+	doc, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,5 +166,5 @@ func (s *site) sameGauges(doc, one, other string) {
 			return
 		}
 	}
-	s.t.Errorf("gauges that OPERATIONS.md calls the same differ (-one +other):\n%s", diff)
+	s.t.Errorf("gauges that docs/operations.md calls the same differ (-one +other):\n%s", diff)
 }

@@ -268,7 +268,7 @@ func TestAccountsWithstandAttacks(t *testing.T) {
 }
 
 // TestPermissionsWithstandOnlyCalls makes the same attacks with the permissions of
-// OPERATIONS.md in one account: those by streams work, as that text says, which shows that
+// docs/operations.md in one account: those by streams work, as that text says, which shows that
 // the attacks are real. No direct call does.
 func TestPermissionsWithstandOnlyCalls(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func remoteServer(t *testing.T) *server.Server {
 }
 
 // TestRemoteBus runs the suite over a server elsewhere, which the tenants share. Each of them
-// has the permissions of OPERATIONS.md and no others.
+// has the permissions of docs/operations.md and no others.
 func TestRemoteBus(t *testing.T) {
 	var names []string
 	for i := range 100 {

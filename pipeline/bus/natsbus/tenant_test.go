@@ -20,15 +20,15 @@ import (
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 )
 
-// documented returns the example of OPERATIONS.md that begins with a key of a server's
+// documented returns the example of docs/operations.md that begins with a key of a server's
 // configuration.
 func documented(t *testing.T, key string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "cmd", "OPERATIONS.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
 	must(t, err)
 	found := regexp.MustCompile("(?ms)^```\\n("+key+" \\{$.*?)^```$").FindAllSubmatch(text, -1)
 	if len(found) != 1 {
-		t.Fatalf("OPERATIONS.md has %d examples of %s", len(found), key)
+		t.Fatalf("docs/operations.md has %d examples of %s", len(found), key)
 	}
 	return string(found[0][1])
 }
@@ -92,7 +92,7 @@ func tenantURL(srv *server.Server, name string) string {
 	return strings.Replace(srv.ClientURL(), "nats://", fmt.Sprintf("nats://%s:%s@", name, name), 1)
 }
 
-// TestTenantsAreApart: with the accounts of nats.conf or the permissions of OPERATIONS.md a
+// TestTenantsAreApart: with the accounts of nats.conf or the permissions of docs/operations.md a
 // tenant works with its own log, and neither reads the stream of another one nor hears its
 // subjects and replies. What a tenant can do that makes streams to that end is attacked in
 // TestAccountsWithstandAttacks.
