@@ -76,6 +76,7 @@ func owners() map[string][]string {
 		"github.com/go-enry/go-enry/v2/data":     {"sync/language"},
 		"github.com/cespare/xxhash":              {"sync", "store", "pipeline/embedding", "pipeline/bus/natsbus", "cmd/train"},
 		"golang.org/x/sys":                       {"sync", "store", "pipeline/chunk", "cmd"},
+		"github.com/hashicorp/golang-lru":        {"store/search", "store/standby", "pipeline/embedding/served", "mcp"},
 		"github.com/mattn/go-isatty":             {"cmd/freshet"},
 		"github.com/bmatcuk/doublestar":          {"store/search"},
 		"golang.org/x/sync":                      {"sync", "store", "pipeline", "cmd"},

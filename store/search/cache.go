@@ -4,33 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/segment"
 )
 
-// opened is a segment in the cache, with what is computed of it once.
+// opened is an open segment with values that are computed from it once.
 type opened struct {
 	*segment.Segment
 	id      store.SegmentID
 	handle  store.Segment
 	lengths []uint32 // weighted words by chunk
 	traits  []atomic.Pointer[traits]
-	users   int    // guarded by cache.mu
-	used    uint64 // guarded by cache.mu
+	users   int // guarded by cache.mu
 }
 
-// cache keeps the segments that recent queries used open.
+// cache is an LRU cache of open segments. A segment is not evicted while a query uses it.
 type cache struct {
-	source Source
-	idle   int
+	source  Source
+	maxIdle int // unused segments that stay open
 
-	mu     sync.Mutex
-	open   map[store.SegmentID]*opened
-	clock  uint64
+	mu     sync.Mutex                               // guards all below
+	open   map[store.SegmentID]*opened              // used and idle ones
+	idle   *simplelru.LRU[store.SegmentID, *opened] // without users, by their last release
 	closed bool
+}
+
+func newCache(source Source, maxIdle int) *cache {
+	idle, _ := simplelru.NewLRU[store.SegmentID, *opened](math.MaxInt, nil) // release evicts; fails for a size below 1 only
+	return &cache{source: source, maxIdle: maxIdle, open: map[store.SegmentID]*opened{}, idle: idle}
 }
 
 // acquire returns the segments of a view in order. They stay open until release.
@@ -90,39 +97,30 @@ func (c *cache) lookup(id store.SegmentID) (*opened, error) {
 
 // use counts a user; c.mu is held.
 func (c *cache) use(s *opened) {
-	c.clock++
 	s.users++
-	s.used = c.clock
+	c.idle.Remove(s.id)
 }
 
-// release gives segments back, and closes the idle ones that are beyond the bound, least
-// recently used first.
+// release ends the use of segments and closes the least recently used idle ones beyond the
+// bound.
 func (c *cache) release(segments []*opened) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range segments {
-		s.users--
+		if s.users--; s.users == 0 {
+			c.idle.Add(s.id, s)
+		}
 	}
 	var errs []error
-	for {
-		idle, oldest := 0, (*opened)(nil)
-		for _, s := range c.open {
-			if s.users == 0 {
-				idle++
-				if oldest == nil || s.used < oldest.used {
-					oldest = s
-				}
-			}
-		}
-		if oldest == nil || idle <= c.idle && !c.closed {
-			return errors.Join(errs...)
-		}
-		delete(c.open, oldest.id)
+	for c.idle.Len() > c.maxIdle || c.closed && c.idle.Len() > 0 {
+		id, oldest, _ := c.idle.RemoveOldest()
+		delete(c.open, id)
 		errs = append(errs, oldest.handle.Close())
 	}
+	return errors.Join(errs...)
 }
 
-// close closes what is idle now, and the rest when it is released.
+// close closes the idle segments, and has the others closed when they are released.
 func (c *cache) close() error {
 	c.mu.Lock()
 	c.closed = true

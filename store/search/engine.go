@@ -83,7 +83,7 @@ func New(source Source, embedder QueryEmbedder, options Options) *Engine {
 	}
 	return &Engine{
 		source: source, embedder: embedder, options: options, ranking: ranking,
-		cache:   &cache{source: source, idle: options.IdleSegments, open: map[store.SegmentID]*opened{}},
+		cache:   newCache(source, options.IdleSegments),
 		scratch: sync.Pool{New: func() any { return new(scratch) }},
 	}
 }

@@ -4,27 +4,31 @@ import (
 	"crypto/sha256"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// orderKey names what was reranked.
+// orderKey identifies the query and hits that were reranked.
 type orderKey [sha256.Size]byte
 
-// order is what came of a reranking: scores, or why there are none. It is never changed.
+// order is the result of a reranking: scores, or the reason why there are none. It is
+// immutable.
 type order struct {
 	scores []float64
 	why    string
 }
 
-// How long and how many orders are kept: as long as somebody may turn pages.
+// The expiry and number of the orders that are kept for pagination.
 const (
 	orderTime = 10 * time.Minute
 	maxOrders = 256
 )
 
-// orders keeps the last orders, so that the pages of a query agree and cost one reranking.
+// orders is a cache of the last orders, so that the pages of a query agree and cost one
+// reranking. The one that was kept first is evicted first.
 type orders struct {
 	mu   sync.Mutex
-	held map[orderKey]heldOrder // guarded by mu
+	held *simplelru.LRU[orderKey, heldOrder] // guarded by mu; nil until the first
 }
 
 type heldOrder struct {
@@ -32,42 +36,35 @@ type heldOrder struct {
 	since time.Time
 }
 
-// find returns the order of a key that is not too old.
+// find returns the order of a key that has not expired.
 func (o *orders) find(key orderKey, now time.Time) (order, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	held, ok := o.held[key]
+	return o.peek(key, now)
+}
+
+// peek is find; mu is held.
+func (o *orders) peek(key orderKey, now time.Time) (order, bool) {
+	if o.held == nil {
+		return order{}, false
+	}
+	held, ok := o.held.Peek(key)
 	if !ok || now.Sub(held.since) > orderTime {
 		return order{}, false
 	}
 	return held.order, true
 }
 
-// keep notes an order and returns the one to use: that of whoever was first with scores.
+// keep caches an order and returns the one to use: the first with scores.
 func (o *orders) keep(key orderKey, found order, now time.Time) order {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if held, ok := o.held[key]; ok && held.scores != nil && now.Sub(held.since) <= orderTime {
-		return held.order
+	if first, ok := o.peek(key, now); ok && first.scores != nil {
+		return first
 	}
 	if o.held == nil {
-		o.held = map[orderKey]heldOrder{}
+		o.held, _ = simplelru.NewLRU[orderKey, heldOrder](maxOrders, nil) // fails for a size below 1 only
 	}
-	o.held[key] = heldOrder{found, now}
-	if len(o.held) > maxOrders {
-		o.dropOldest()
-	}
+	o.held.Add(key, heldOrder{found, now})
 	return found
-}
-
-// dropOldest makes room; mu is held.
-func (o *orders) dropOldest() {
-	var oldest orderKey
-	var since time.Time
-	for key, held := range o.held {
-		if since.IsZero() || held.since.Before(since) {
-			oldest, since = key, held.since
-		}
-	}
-	delete(o.held, oldest)
 }

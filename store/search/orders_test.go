@@ -38,8 +38,8 @@ func TestOrdersAreBounded(t *testing.T) {
 	for i := range 2 * maxOrders {
 		o.keep(orderKey{byte(i), byte(i >> 8)}, order{why: "down"}, now.Add(time.Duration(i)*time.Millisecond))
 	}
-	if len(o.held) != maxOrders {
-		t.Errorf("%d orders are held, want %d", len(o.held), maxOrders)
+	if o.held.Len() != maxOrders {
+		t.Errorf("%d orders are held, want %d", o.held.Len(), maxOrders)
 	}
 	for i, want := range map[int]bool{0: false, maxOrders - 1: false, maxOrders: true, 2*maxOrders - 1: true} {
 		if _, held := o.find(orderKey{byte(i), byte(i >> 8)}, now); held != want {
