@@ -10,9 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/pipeline/remote"
@@ -51,6 +54,10 @@ type Options struct {
 	QueryTimeout time.Duration
 }
 
+// keptQueries is the size of the cache of query vectors: an agent pages through an answer,
+// and asks the same again after an edit.
+const keptQueries = 64
+
 // The defaults of Options.
 const (
 	defaultTextBytes    = 24 << 10
@@ -61,7 +68,7 @@ const (
 type Provider struct {
 	opts    Options
 	recipe  store.EmbeddingRecipe
-	queries queries
+	queries *lru.Cache[string, []float32] // the vectors of recent queries
 }
 
 // New returns a provider. It sends nothing.
@@ -75,7 +82,11 @@ func New(o Options) (*Provider, error) {
 	if o.QueryTimeout == 0 {
 		o.QueryTimeout = defaultQueryTimeout
 	}
-	return &Provider{opts: o, recipe: store.EmbeddingRecipe{
+	queries, err := lru.New[string, []float32](keptQueries)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{opts: o, queries: queries, recipe: store.EmbeddingRecipe{
 		Provider: o.Name, Model: o.Model, Artifact: digest(append([]string{o.Artifact, "mask " + secret.Version}, o.Shape...)),
 		Dimension: o.Dimension, Normalization: "l2",
 	}}, nil
@@ -224,8 +235,8 @@ func (p *Provider) blame(ctx context.Context, err error) error {
 // EmbedQuery returns the vector of one query, within the time that a query has. The vectors
 // of recent queries are remembered.
 func (p *Provider) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
-	if v, ok := p.queries.get(text); ok {
-		return v, nil
+	if v, ok := p.queries.Get(text); ok {
+		return slices.Clone(v), nil
 	}
 	timed, cancel := context.WithTimeoutCause(ctx, p.opts.QueryTimeout, errSlow)
 	defer cancel()
@@ -236,7 +247,7 @@ func (p *Provider) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 		}
 		return nil, err
 	}
-	p.queries.put(text, vectors[0])
+	p.queries.Add(text, slices.Clone(vectors[0]))
 	return vectors[0], nil
 }
 

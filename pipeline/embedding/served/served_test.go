@@ -79,24 +79,41 @@ func TestRecipeTellsModelsApart(t *testing.T) {
 	}
 }
 
-func TestQueriesForgetTheOldest(t *testing.T) {
+// counting is a wire that counts how often each text is sent.
+type counting map[string]int
+
+func (c counting) Embed(_ context.Context, _ embedding.Kind, texts []string, _ int64) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		c[text]++
+		out[i] = []float32{1, 0}
+	}
+	return out, nil
+}
+
+func TestQueriesEvictTheLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()
-	var q queries
+	sent := counting{}
+	p, err := New(Options{Wire: sent, Service: service(t), Name: "x", Model: "m", Dimension: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(text string) {
+		t.Helper()
+		v, err := p.EmbedQuery(t.Context(), text)
+		if err != nil || v[0] != 1 {
+			t.Fatalf("%s: %v, %v", text, v, err)
+		}
+		v[0] = 7 // the caller's own
+	}
 	for i := range keptQueries {
-		q.put(fmt.Sprint(i), []float32{float32(i)})
+		ask(fmt.Sprint(i))
 	}
-	if v, ok := q.get("0"); !ok || v[0] != 0 {
-		t.Fatalf("the first query: %v, %v", v, ok)
+	for _, text := range []string{"0", "new", "1", "0"} {
+		ask(text)
 	}
-	q.put("new", []float32{1})
-	if _, ok := q.get("1"); ok {
-		t.Error("the one that was not asked for longest is kept")
-	}
-	if _, ok := q.get("0"); !ok {
-		t.Error("one that was asked for again is forgotten")
-	}
-	if len(q.kept) != keptQueries || len(q.recent) != keptQueries {
-		t.Errorf("%d and %d are kept", len(q.kept), len(q.recent))
+	if sent["0"] != 1 || sent["1"] != 2 || sent["new"] != 1 {
+		t.Errorf("sent 0 %d times, 1 %d times, new %d times; want once, twice, once", sent["0"], sent["1"], sent["new"])
 	}
 }
 
