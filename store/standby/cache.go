@@ -1,83 +1,63 @@
 package standby
 
 import (
-	"container/list"
 	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// memory keeps the values that were used last. The zero value with most set is usable.
-type memory[K comparable, V any] struct {
-	most int         // the sum of all costs
-	cost func(V) int // nil means 1 each
+// cache is an LRU cache that is bounded by the sum of its values' costs. It may be used from
+// several goroutines.
+type cache[K comparable, V any] struct {
+	limit int         // of the sum
+	cost  func(V) int // at least 1
 
-	mu   sync.Mutex // guards what follows
-	held map[K]*list.Element
-	used list.List // of *entry[K, V], the last used first
-	sum  int
+	mu  sync.Mutex // guards what follows
+	lru *simplelru.LRU[K, V]
+	sum int
 }
 
-type entry[K comparable, V any] struct {
-	key   K
-	value V
-}
-
-func (m *memory[K, V]) get(key K) (value V, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e, ok := m.held[key]
-	if !ok {
-		return value, false
+// newCache returns an empty cache. A nil cost is 1 for each value.
+func newCache[K comparable, V any](limit int, cost func(V) int) *cache[K, V] {
+	if cost == nil {
+		cost = func(V) int { return 1 }
 	}
-	m.used.MoveToFront(e)
-	return e.Value.(*entry[K, V]).value, true
+	c := &cache[K, V]{limit: limit, cost: cost}
+	c.lru, _ = simplelru.NewLRU(limit, func(_ K, value V) { c.sum -= cost(value) }) // fails for a limit below 1 only
+	return c
 }
 
-// put keeps a value and forgets those that were used longest ago. One that is too large is
-// not kept.
-func (m *memory[K, V]) put(key K, value V) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.remove(key)
-	cost := m.costOf(value)
-	if cost > m.most {
+func (c *cache[K, V]) get(key K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lru.Get(key)
+}
+
+// put caches a value and evicts the least recently used ones beyond the limit. A value whose
+// own cost exceeds the limit is not cached.
+func (c *cache[K, V]) put(key K, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(key)
+	cost := c.cost(value)
+	if cost > c.limit {
 		return
 	}
-	if m.held == nil {
-		m.held = map[K]*list.Element{}
+	for c.sum+cost > c.limit {
+		c.lru.RemoveOldest()
 	}
-	m.held[key] = m.used.PushFront(&entry[K, V]{key, value})
-	m.sum += cost
-	for m.sum > m.most {
-		m.remove(m.used.Back().Value.(*entry[K, V]).key)
-	}
+	c.lru.Add(key, value)
+	c.sum += cost
 }
 
-func (m *memory[K, V]) drop(key K) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.remove(key)
+func (c *cache[K, V]) drop(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(key)
 }
 
-func (m *memory[K, V]) clear() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.held, m.sum = nil, 0
-	m.used.Init()
-}
-
-// remove forgets a key, if it is there; mu is held.
-func (m *memory[K, V]) remove(key K) {
-	e, ok := m.held[key]
-	if !ok {
-		return
-	}
-	m.sum -= m.costOf(m.used.Remove(e).(*entry[K, V]).value)
-	delete(m.held, key)
-}
-
-func (m *memory[K, V]) costOf(value V) int {
-	if m.cost == nil {
-		return 1
-	}
-	return m.cost(value)
+func (c *cache[K, V]) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Purge()
 }

@@ -40,16 +40,16 @@ type Reader struct {
 	store.Reader
 	opts Options
 
-	codebases memory[store.CodebaseID, store.Codebase]
-	listed    memory[struct{}, []store.Codebase]
-	recipes   memory[store.Fingerprint, store.Recipe]
-	snapshots memory[version, store.Snapshot]
-	views     memory[version, store.View]
-	failures  memory[store.CodebaseID, []store.Failure]
-	positions memory[struct{}, store.LogPosition]
-	files     memory[place, store.FileEntry]
-	contents  memory[merkle.Hash, []byte]
-	syntaxes  memory[store.SyntaxKey, store.Syntax]
+	codebases *cache[store.CodebaseID, store.Codebase]
+	listed    *cache[struct{}, []store.Codebase]
+	recipes   *cache[store.Fingerprint, store.Recipe]
+	snapshots *cache[version, store.Snapshot]
+	views     *cache[version, store.View]
+	failures  *cache[store.CodebaseID, []store.Failure]
+	positions *cache[struct{}, store.LogPosition]
+	files     *cache[place, store.FileEntry]
+	contents  *cache[merkle.Hash, []byte]
+	syntaxes  *cache[store.SyntaxKey, store.Syntax]
 
 	ctx     context.Context //nolint:containedctx // of the probes, which outlive the reads that began them
 	stop    context.CancelFunc
@@ -90,13 +90,19 @@ func New(r store.Reader, o Options) *Reader {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Reader{Reader: r, opts: o, ctx: ctx, stop: stop}
-	s.codebases.most, s.listed.most, s.recipes.most, s.positions.most = fewAnswers, 1, fewAnswers, 1
-	s.snapshots.most, s.views.most, s.failures.most = fewAnswers, fewAnswers, fewAnswers
-	s.files.most, s.syntaxes.most = manyAnswers, fewAnswers
-	s.contents.most = o.ContentBytes
-	s.contents.cost = func(data []byte) int { return len(data) + 1 }
-	return s
+	return &Reader{
+		Reader: r, opts: o, ctx: ctx, stop: stop,
+		codebases: newCache[store.CodebaseID, store.Codebase](fewAnswers, nil),
+		listed:    newCache[struct{}, []store.Codebase](1, nil),
+		recipes:   newCache[store.Fingerprint, store.Recipe](fewAnswers, nil),
+		snapshots: newCache[version, store.Snapshot](fewAnswers, nil),
+		views:     newCache[version, store.View](fewAnswers, nil),
+		failures:  newCache[store.CodebaseID, []store.Failure](fewAnswers, nil),
+		positions: newCache[struct{}, store.LogPosition](1, nil),
+		files:     newCache[place, store.FileEntry](manyAnswers, nil),
+		contents:  newCache[merkle.Hash](o.ContentBytes, func(data []byte) int { return len(data) + 1 }),
+		syntaxes:  newCache[store.SyntaxKey, store.Syntax](fewAnswers, nil),
+	}
 }
 
 // Close ends what runs in the background and forgets everything. It may be called twice.
@@ -132,7 +138,7 @@ func (s *Reader) Away() (since time.Time, away bool) {
 }
 
 // ask reads, and answers from memory when the store is away and the answer is there.
-func ask[K comparable, V any](ctx context.Context, s *Reader, m *memory[K, V], key K, read func(context.Context) (V, error)) (V, error) {
+func ask[K comparable, V any](ctx context.Context, s *Reader, m *cache[K, V], key K, read func(context.Context) (V, error)) (V, error) {
 	held, known := m.get(key)
 	if _, away := s.Away(); away && known {
 		return held, ctx.Err()
@@ -212,55 +218,55 @@ func (s *Reader) wanted() bool {
 
 // Codebase implements store.Reader.
 func (s *Reader) Codebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
-	return ask(ctx, s, &s.codebases, id, func(ctx context.Context) (store.Codebase, error) { return s.Reader.Codebase(ctx, id) })
+	return ask(ctx, s, s.codebases, id, func(ctx context.Context) (store.Codebase, error) { return s.Reader.Codebase(ctx, id) })
 }
 
 // Codebases implements store.Reader.
 func (s *Reader) Codebases(ctx context.Context) ([]store.Codebase, error) {
-	all, err := ask(ctx, s, &s.listed, struct{}{}, s.Reader.Codebases)
+	all, err := ask(ctx, s, s.listed, struct{}{}, s.Reader.Codebases)
 	return slices.Clone(all), err
 }
 
 // Recipe implements store.Reader.
 func (s *Reader) Recipe(ctx context.Context, fp store.Fingerprint) (store.Recipe, error) {
-	return ask(ctx, s, &s.recipes, fp, func(ctx context.Context) (store.Recipe, error) { return s.Reader.Recipe(ctx, fp) })
+	return ask(ctx, s, s.recipes, fp, func(ctx context.Context) (store.Recipe, error) { return s.Reader.Recipe(ctx, fp) })
 }
 
 // Snapshot implements store.Reader.
 func (s *Reader) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (store.Snapshot, error) {
-	return ask(ctx, s, &s.snapshots, version{id, number}, func(ctx context.Context) (store.Snapshot, error) {
+	return ask(ctx, s, s.snapshots, version{id, number}, func(ctx context.Context) (store.Snapshot, error) {
 		return s.Reader.Snapshot(ctx, id, number)
 	})
 }
 
 // View implements store.Reader. What it returns is shared and must not be written.
 func (s *Reader) View(ctx context.Context, id store.CodebaseID, number uint64) (store.View, error) {
-	return ask(ctx, s, &s.views, version{id, number}, func(ctx context.Context) (store.View, error) {
+	return ask(ctx, s, s.views, version{id, number}, func(ctx context.Context) (store.View, error) {
 		return s.Reader.View(ctx, id, number)
 	})
 }
 
 // Failures implements store.Reader.
 func (s *Reader) Failures(ctx context.Context, id store.CodebaseID) ([]store.Failure, error) {
-	all, err := ask(ctx, s, &s.failures, id, func(ctx context.Context) ([]store.Failure, error) { return s.Reader.Failures(ctx, id) })
+	all, err := ask(ctx, s, s.failures, id, func(ctx context.Context) ([]store.Failure, error) { return s.Reader.Failures(ctx, id) })
 	return slices.Clone(all), err
 }
 
 // LogPosition implements store.Reader.
 func (s *Reader) LogPosition(ctx context.Context) (store.LogPosition, error) {
-	return ask(ctx, s, &s.positions, struct{}{}, s.Reader.LogPosition)
+	return ask(ctx, s, s.positions, struct{}{}, s.Reader.LogPosition)
 }
 
 // File implements store.Reader.
 func (s *Reader) File(ctx context.Context, id store.CodebaseID, number uint64, path string) (store.FileEntry, error) {
-	return ask(ctx, s, &s.files, place{version{id, number}, path}, func(ctx context.Context) (store.FileEntry, error) {
+	return ask(ctx, s, s.files, place{version{id, number}, path}, func(ctx context.Context) (store.FileEntry, error) {
 		return s.Reader.File(ctx, id, number, path)
 	})
 }
 
 // Content implements store.Reader. What it returns is shared and must not be written.
 func (s *Reader) Content(ctx context.Context, h merkle.Hash) ([]byte, error) {
-	return ask(ctx, s, &s.contents, h, func(ctx context.Context) ([]byte, error) { return s.Reader.Content(ctx, h) })
+	return ask(ctx, s, s.contents, h, func(ctx context.Context) ([]byte, error) { return s.Reader.Content(ctx, h) })
 }
 
 // Syntax implements store.Reader. The syntaxes that it returns are shared and must not be
