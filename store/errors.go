@@ -27,6 +27,12 @@ var (
 	ErrFenced            = errors.New("lease was taken over by another")
 )
 
+// IsDamage reports whether an error says that what the store holds is not what was written:
+// a row, a segment or the database does not hold together, or does not have its checksum.
+func IsDamage(err error) bool {
+	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrChecksum)
+}
+
 // Damage names rows that are damaged.
 type Damage struct {
 	Contents  []merkle.Hash

@@ -49,7 +49,7 @@ func Elsewhere(c store.Codebase) error {
 
 // IsDamage reports whether an error is of a store that is damaged.
 func IsDamage(err error) bool {
-	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum)
+	return store.IsDamage(err)
 }
 
 // Damage says how to repair a damaged index of a codebase. Other errors it returns as they

@@ -86,7 +86,7 @@ func advise(code tool.Code, err error) error {
 	switch {
 	case errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrMigrationModified):
 		return err
-	case errors.Is(err, store.ErrCorrupt):
+	case store.IsDamage(err):
 		return AdviseDamage(err)
 	}
 	return tool.Errorf(code, "%w", err).Next(tool.NextStep{

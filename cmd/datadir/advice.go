@@ -27,7 +27,7 @@ func Advise(home string, err error) error {
 	if errors.Is(err, store.ErrDiskFull) || full(home) {
 		return e.Next(advice.Command("df -h "+tool.ShellWord(home), "shows the disk that is full; free some space and run the same command again, or choose another --home"))
 	}
-	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum) {
+	if store.IsDamage(err) {
 		return e.Next(advice.Command("freshet verify --repair", "sets the damaged store aside and makes a new one, with what can be read of the old one; run it in the directory of a codebase")).
 			Next(advice.Command("freshet index", "indexes a directory again, if the new store does not know it"))
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,5 +297,31 @@ func TestImportsAreJudged(t *testing.T) {
 				t.Errorf("violations %v, want some: %v", found, test.fault)
 			}
 		})
+	}
+}
+
+// TestDamageHasOnePredicate: store.IsDamage alone decides whether an error is damage, so that
+// no caller knows one sentinel and not the other. The stores, which make these errors, and
+// tests may name them.
+func TestDamageHasOnePredicate(t *testing.T) {
+	t.Parallel()
+	root := os.DirFS(filepath.Join("..", ".."))
+	compared := regexp.MustCompile(`errors\.Is\([^)]*, store\.(ErrCorrupt|ErrChecksum)\)`)
+	read := 0
+	for _, file := range readSources(t, root) {
+		if file.test || below("store/sqlitestore", file.dir) || below("store/pgstore", file.dir) || strings.HasSuffix(file.dir, "test") {
+			continue
+		}
+		text, err := fs.ReadFile(root, file.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read++
+		for _, place := range compared.FindAll(text, -1) {
+			t.Errorf("%s: %s; ask store.IsDamage", file.path, place)
+		}
+	}
+	if read < 100 {
+		t.Fatalf("read only %d files", read)
 	}
 }

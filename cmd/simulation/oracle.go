@@ -140,7 +140,7 @@ func (w *world) find(ctx context.Context, host *process, served store.Snapshot) 
 	if err != nil {
 		return fmt.Errorf("view of snapshot %d: %w", served.Number, err)
 	}
-	permission := search.CheckRecipe(host.recipe, host.recipe, search.ModeText)
+	permission := search.JudgeFields(host.recipe.Diff(host.recipe), search.ModeText)
 	if !permission.Serve {
 		return fmt.Errorf("a read under its own recipe is refused: %+v", permission)
 	}

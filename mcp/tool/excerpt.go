@@ -122,7 +122,7 @@ var errDamaged = errors.New("the content is damaged")
 // damaged reports whether a row of the store is lost or not what was written: it costs the
 // one hit that needs it.
 func damaged(err error) bool {
-	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum) || errors.Is(err, store.ErrNotFound)
+	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound)
 }
 
 // nameOf is where a hit stands: its breadcrumb, or for a symbol that the breadcrumb of its

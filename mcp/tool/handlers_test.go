@@ -147,7 +147,7 @@ func TestRefusalAgreesWithTheGate(t *testing.T) {
 				w.Requires, w.CannotEmbed = indexedBy.Diff(now), true
 				e := call(t, w, "search", tool.SearchParams{Scope: scope(), SearchCodebase: tool.SearchCodebase{Query: "Greet", Mode: string(mode)}})
 				served := e.Error == nil
-				if want := search.CheckRecipe(indexedBy, now, mode).Serve; served != want {
+				if want := search.JudgeFields(indexedBy.Diff(now), mode).Serve; served != want {
 					t.Errorf("served %v, the gate says %v", served, want)
 				}
 			})

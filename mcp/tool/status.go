@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 
@@ -68,7 +67,7 @@ func (c *call) inspect(ctx context.Context, b store.Codebase, o CheckOptions) (C
 		c.env.Freshness.Reason = known.Message
 	}
 	facts, err := c.Inspector.Inspect(ctx, b.ID)
-	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrChecksum) { // the others are shown all the same
+	if store.IsDamage(err) { // the others are shown all the same
 		known := AsError(err)
 		c.env.NextSteps = append(c.env.NextSteps, commandStep("freshet verify "+string(b.ID)+" --repair", "makes what is damaged again from the files on disk"))
 		return CodebaseStatus{

@@ -192,7 +192,7 @@ func (s *Sealer) load(ctx context.Context, page []store.FileEntry, want standard
 	files = make([]segment.File, len(page))
 	for i, e := range page {
 		content, err := s.store.Content(ctx, e.Content)
-		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) && !store.IsDamage(err) {
 			return nil, nil, err
 		}
 		syntax, ok := syntaxes[keys[i]]

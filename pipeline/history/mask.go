@@ -92,7 +92,7 @@ func (m *masker) content(ctx context.Context, quoted string, h merkle.Hash) (mer
 		return name, nil
 	}
 	data, err := m.reader.Content(ctx, h)
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+	if errors.Is(err, store.ErrNotFound) || store.IsDamage(err) {
 		return h, nil // said where it is recorded
 	}
 	if err != nil {

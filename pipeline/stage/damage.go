@@ -23,10 +23,10 @@ type Tree interface {
 // is the file's own: it counts as a try, and the last one parks the file.
 func (c *core) content(ctx context.Context, id store.CodebaseID, f event.File) ([]byte, error) {
 	data, err := c.Store.Content(ctx, f.Content)
-	if err == nil || !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt) {
+	if err == nil || !errors.Is(err, store.ErrNotFound) && !store.IsDamage(err) {
 		return data, outage(err)
 	}
-	if errors.Is(err, store.ErrCorrupt) {
+	if store.IsDamage(err) {
 		if err := c.Store.Discard(ctx, store.Damage{Contents: []merkle.Hash{f.Content}}); err != nil {
 			return nil, outage(err)
 		}

@@ -223,7 +223,7 @@ func (c *core) snapshotOf(ctx context.Context, cause event.Event, path string, c
 	}
 	f, err := c.Store.File(ctx, cause.Codebase, codebase.Latest, path)
 	switch {
-	case errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) || err == nil && f.Content != content:
+	case errors.Is(err, store.ErrNotFound) || store.IsDamage(err) || err == nil && f.Content != content:
 		return cause.Snapshot, nil
 	case err != nil:
 		return 0, err

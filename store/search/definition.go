@@ -33,7 +33,7 @@ func (s *syntaxes) of(ctx context.Context, content merkle.Hash, language string,
 		return definitions, nil
 	}
 	read, err := s.source.Syntax(ctx, []store.SyntaxKey{key})
-	if err != nil && !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, store.ErrUnavailable) {
+	if err != nil && !store.IsDamage(err) && !errors.Is(err, store.ErrUnavailable) {
 		return nil, fmt.Errorf("syntax of %s: %w", content.Short(), err)
 	}
 	definitions := read[key].Definitions

@@ -7,5 +7,5 @@
 // a query in words into its own order, or is passed over with a warning.
 //
 // Package reference is its slow, obvious twin and defines what is right. Freshness is
-// proven elsewhere; CheckRecipe says which reads a recipe permits.
+// proven elsewhere; JudgeFields says which reads a recipe permits.
 package search

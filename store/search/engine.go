@@ -93,7 +93,7 @@ func New(source Source, embedder QueryEmbedder, options Options) *Engine {
 func (e *Engine) Close() error { return e.cache.close() }
 
 // Search answers a query from a view. It does not look at the view's fingerprint: the
-// caller asks CheckRecipe first. A query that cannot be answered as it stands gives a
+// caller asks JudgeFields first. A query that cannot be answered as it stands gives a
 // *BadQuery.
 func (e *Engine) Search(ctx context.Context, view store.View, q Query) (result Result, err error) {
 	defer func() { err = errors.Join(err, mappingFault(recover())) }()

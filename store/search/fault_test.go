@@ -13,6 +13,7 @@ import (
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/store/segment"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // mapped serves segments as a store does that maps their files.
@@ -76,5 +77,61 @@ func TestTruncatedMappingIsAnError(t *testing.T) {
 	got, err := e.Search(t.Context(), view, q)
 	if err != nil || len(got.Hits) != len(want.Hits) || got.Hits[0].ID != want.Hits[0].ID {
 		t.Errorf("afterwards: %d hits (%v), want %d", len(got.Hits), err, len(want.Hits))
+	}
+}
+
+// damagedSource gives no content and no syntax of one file, for a reason.
+type damagedSource struct {
+	*memory
+	file segment.File
+	why  error
+}
+
+func (d damagedSource) Content(ctx context.Context, h merkle.Hash) ([]byte, error) {
+	if h == d.file.Entry.Content {
+		return nil, fmt.Errorf("content: %w", d.why)
+	}
+	return d.memory.Content(ctx, h)
+}
+
+func (d damagedSource) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.SyntaxKey]store.Syntax, error) {
+	found, _ := d.memory.Syntax(ctx, keys)
+	if _, ok := found[syntaxKey(d.file.Entry)]; ok {
+		delete(found, syntaxKey(d.file.Entry))
+		return found, fmt.Errorf("syntax: %w", d.why)
+	}
+	return found, nil
+}
+
+// TestDamageOfEveryNameCostsItsFile: a row that is damaged, whichever sentinel says so, costs
+// what is read of its file, and no mode fails for the others.
+func TestDamageOfEveryNameCostsItsFile(t *testing.T) {
+	t.Parallel()
+	files := []segment.File{source("broken.go", 0, "def Needle\nneedle\n"), source("whole.go", 0, "def Needles\nneedle\n")}
+	for _, why := range []error{store.ErrCorrupt, store.ErrChecksum, &store.DamagedError{Err: store.ErrChecksum}} {
+		for _, mode := range search.Modes() {
+			t.Run(fmt.Sprintf("%s/%v", mode, why), func(t *testing.T) {
+				t.Parallel()
+				m := newMemory()
+				view := store.View{Segments: []store.SegmentRef{m.put(t, files, 0)}}
+				e := search.New(damagedSource{m, files[0], why}, nil, search.Options{Reranking: search.Reranking{Reranker: &judge{of: backwards}}})
+				defer func() {
+					if err := e.Close(); err != nil {
+						t.Error(err)
+					}
+				}()
+				text := "needle"
+				if mode == search.ModePath {
+					text = "whole.go"
+				}
+				got, err := e.Search(t.Context(), view, search.Query{Text: text, Mode: mode})
+				if err != nil || len(got.Hits) == 0 {
+					t.Fatalf("%d hits (%v)", len(got.Hits), err)
+				}
+				if mode == search.ModeRegex && (got.TotalExact || got.UnreadCount != 1) {
+					t.Errorf("the total is exact: %v, %d unread", got.TotalExact, got.UnreadCount)
+				}
+			})
+		}
 	}
 }

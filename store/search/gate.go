@@ -18,17 +18,13 @@ type Permission struct {
 	TextServes bool
 }
 
-// CheckRecipe decides whether a query of a mode may read a snapshot of one recipe while
-// another is in force. Rows of another query side are never mixed in: a difference there
-// refuses the read, but a mode that compares no vectors, asked for by name, is served when
-// only the embedding differs. A difference only on the index side is served with a label.
+// JudgeFields decides whether a query of a mode may read a snapshot of one recipe while
+// another is in force, by the fields in which the two differ. Rows of another query side are
+// never mixed in: a difference there refuses the read, but a mode that compares no vectors,
+// asked for by name, is served when only the embedding differs. A difference only on the
+// index side is served with a label.
 // A caller that can still embed queries under the indexed recipe need not ask for the
 // query's sake, but labels its answer all the same.
-func CheckRecipe(indexed, inForce store.Recipe, mode Mode) Permission {
-	return JudgeFields(indexed.Diff(inForce), mode)
-}
-
-// JudgeFields is CheckRecipe for the fields that differ.
 func JudgeFields(fields []store.FieldChange, mode Mode) Permission {
 	p := Permission{Serve: true, Fields: fields}
 	embedding, other := false, false

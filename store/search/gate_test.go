@@ -7,7 +7,7 @@ import (
 	"github.com/freshet/freshet/store/search"
 )
 
-func TestCheckRecipe(t *testing.T) {
+func TestJudgeFields(t *testing.T) {
 	t.Parallel()
 	base := func() store.Recipe {
 		return store.Recipe{Schema: 1, Tokenizer: "1", Chunker: "1", IgnoreRules: "1",
@@ -47,7 +47,7 @@ func TestCheckRecipe(t *testing.T) {
 			c.change(&now)
 			for _, mode := range append([]search.Mode{""}, search.Modes()...) {
 				vectors := mode == "" || mode == search.ModeHybrid || mode == search.ModeSemantic
-				got := search.CheckRecipe(base(), now, mode)
+				got := search.JudgeFields(base().Diff(now), mode)
 				serve := c.want == served || c.want == labeled || c.want == text && !vectors
 				if got.Serve != serve || got.Reindex != (c.want != served) ||
 					got.TextServes != (c.want == text && vectors) {
@@ -61,7 +61,7 @@ func TestCheckRecipe(t *testing.T) {
 	}
 	both := base()
 	both.Schema, both.Embedding.Model = 2, "x"
-	if got := search.CheckRecipe(base(), both, search.ModeText); got.Serve || got.TextServes {
+	if got := search.JudgeFields(base().Diff(both), search.ModeText); got.Serve || got.TextServes {
 		t.Errorf("schema and embedding differ: %+v, want a refusal", got)
 	}
 }

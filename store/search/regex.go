@@ -145,7 +145,7 @@ func (s *scan) files(ctx context.Context, files []viewFile) (stopped bool, err e
 		}
 		content, err := s.source.Content(ctx, f.part.File(f.file).Entry.Content)
 		switch {
-		case errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt):
+		case errors.Is(err, store.ErrNotFound) || store.IsDamage(err):
 			s.place.Unread++
 			s.unread = append(s.unread, string(f.part.Path(f.file)))
 		case err != nil:

@@ -127,7 +127,7 @@ func (r *run) documents(ctx context.Context, top []joined, ranked []candidate) (
 			var err error
 			body, err = r.source.Content(ctx, entry.Content)
 			// What is gone is judged by its path; the hit says so later.
-			if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt) {
+			if err != nil && !errors.Is(err, store.ErrNotFound) && !store.IsDamage(err) {
 				return nil, fmt.Errorf("read %s: %w", entry.Path, err)
 			}
 			body, _ = secret.Mask(body) // whole: a credential that was cut is not known
