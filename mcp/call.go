@@ -49,10 +49,20 @@ func (s *Server) answer(ctx context.Context, req *mcp.CallToolRequest) *tool.Env
 		return tool.Failed(err)
 	}
 	envelope, err := s.caller.Call(ctx, req.Params.Name, arguments, progress(ctx, req))
+	if err == nil && homeless(envelope) { // what it is told depends on where the client works
+		if arguments, err = s.withRoots(arguments, func() []string { return clientRoots(ctx, req) }); err == nil {
+			envelope, err = s.caller.Call(ctx, req.Params.Name, arguments, progress(ctx, req))
+		}
+	}
 	if err != nil {
 		return tool.Failed(unreachable(err))
 	}
 	return envelope
+}
+
+// homeless reports whether an answer says that there is no codebase to speak of.
+func homeless(e *tool.Envelope) bool {
+	return e.Error != nil && e.Error.Code == tool.CodeCodebaseNotFound || e.Registered != nil && len(*e.Registered) == 0
 }
 
 // unreachable is the error of an index that could not be asked.
@@ -82,16 +92,29 @@ func (s *Server) arguments(raw json.RawMessage, roots func() []string) (json.Raw
 			}
 		}
 	}
-	local := map[string]any{}
 	if s.opts.Dir != "" {
-		local["cwd"] = s.opts.Dir
+		var err error
+		if raw, err = joined(members, map[string]any{"cwd": s.opts.Dir}); err != nil {
+			return nil, err
+		}
 	}
 	if _, named := members["path"]; named { // only a call that names a directory asks for more
-		local["allow_roots"], local["client_roots"] = s.opts.AllowRoots, roots()
+		return s.withRoots(raw, roots)
 	}
-	if len(local) == 0 {
-		return raw, nil
+	return raw, nil
+}
+
+// withRoots adds the directories below which the client may register to a call.
+func (s *Server) withRoots(raw json.RawMessage, roots func() []string) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
 	}
+	return joined(members, map[string]any{"allow_roots": s.opts.AllowRoots, "client_roots": roots()})
+}
+
+// joined adds what only the transport says to the members of a call.
+func joined(members map[string]json.RawMessage, local map[string]any) (json.RawMessage, error) {
 	for name, value := range local {
 		data, err := json.Marshal(value)
 		if err != nil {

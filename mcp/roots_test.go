@@ -78,6 +78,32 @@ func TestCallsThatNameADirectoryCarryTheRootsThatWereGiven(t *testing.T) {
 	}
 }
 
+// homelessCaller finds no codebase and hands out the scopes of its calls.
+type homelessCaller struct{ scopeCaller }
+
+func (c homelessCaller) Call(ctx context.Context, name string, params any, observe tool.Observer) (*tool.Envelope, error) {
+	if _, err := c.scopeCaller.Call(ctx, name, params, observe); err != nil {
+		return nil, err
+	}
+	return tool.Failed(tool.Errorf(tool.CodeCodebaseNotFound, "none")), nil
+}
+
+// A call that finds no codebase is made once more with the client's roots, so that its answer
+// can offer them: a desktop client starts in / or in a home.
+func TestCallsThatFindNoCodebaseCarryTheRoots(t *testing.T) {
+	t.Parallel()
+	caller := homelessCaller{make(scopeCaller, 2)}
+	server := newServer(t, caller, Options{Dir: "/", AllowRoots: []string{"/operator"}})
+	session := dialStdio(t, server, "file:///src/web")
+	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.ToolSearch, Arguments: map[string]any{"query": "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	<-caller.scopeCaller
+	if got := <-caller.scopeCaller; got.CWD != "/" || !slices.Equal(got.ClientRoots, []string{"/src/web"}) || !slices.Equal(got.AllowRoots, []string{"/operator"}) {
+		t.Errorf("the second call carries %+v", got)
+	}
+}
+
 // A client cannot give itself what only its transport may say, in no spelling of it.
 func TestClientsCannotGiveThemselvesRoots(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,12 @@ func (r registry) Register(ctx context.Context, root string, p tool.Permit) (sto
 	return c, r.announce(ctx, e)
 }
 
+// Admits returns nil when Register would take a directory.
+func (r registry) Admits(ctx context.Context, root string, p tool.Permit) error {
+	_, err := r.admit(ctx, root, p)
+	return err
+}
+
 // Clear cancels what runs and removes the codebase with its index.
 func (r registry) Clear(ctx context.Context, id store.CodebaseID) error {
 	c, err := r.store.Codebase(ctx, id)

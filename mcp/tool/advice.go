@@ -1,42 +1,64 @@
 package tool
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/sync/merkle"
 )
 
-// advise gives an error of a tool a next step when whoever made it gave none: the agent
-// always learns which call to make.
-func (c *call) advise(e *Error) {
+// advise gives an error the calls that lead out of it, when whoever made it gave none. Each
+// is made of values that exist, so that it can be made word for word. Where there is no such
+// call the error has none: its text, and retry_after_ms, say what to do.
+func (c *call) advise(ctx context.Context, e *Error) {
 	if e.Code == CodeInternal {
 		id := make([]byte, 8)
 		_, _ = rand.Read(id) // never fails
 		e.Details["trace_id"] = hex.EncodeToString(id)
 	}
+	id := string(c.env.Codebase.ID)
+	if id != "" && store.IsDamage(e.Cause) {
+		e.NextSteps = []NextStep{commandStep("freshet verify "+id+" --repair", "compares the index with the tree and sets right what differs")}
+	}
+	if e.Code == CodeInvalidArgument && c.tool != "" {
+		c.correct(ctx, e)
+		return
+	}
+	if len(e.NextSteps) > 0 {
+		return
+	}
+	switch e.Code {
+	case CodeInternal, CodeStoreUnavailable:
+		e.NextSteps = []NextStep{commandStep("freshet doctor", "examines the installation and names what is wrong")}
+	case CodePermissionDenied, CodeBusUnavailable:
+		e.NextSteps = []NextStep{c.look(ListHealth, "tells what is wrong")}
+	case CodeIndexing, CodeOperationInProgress:
+		e.NextSteps = []NextStep{progressStep(id)}
+	}
 	if c.tool == "" || len(e.NextSteps) > 0 {
 		return
 	}
-	id := string(c.env.Codebase.ID)
 	switch e.Code {
 	case CodeNotIndexed:
 		e.NextSteps = []NextStep{manageStep(ActionCreate, id, "indexes it")}
-	case CodeIndexing, CodeOperationInProgress:
-		e.NextSteps = []NextStep{progressStep(id)}
 	case CodeRequiresReindex:
 		e.NextSteps = []NextStep{manageStep(ActionReindex, id, "rebuilds the index under the recipe in force")}
 	case CodeIndexFailed:
 		e.NextSteps = []NextStep{manageStep(ActionSync, id, "tries again; what was done is not done twice")}
-	case CodeInvalidArgument:
-		e.NextSteps = []NextStep{c.corrected(e)}
-	case CodePermissionDenied, CodeStoreUnavailable, CodeBusUnavailable:
-		e.NextSteps = []NextStep{c.look(ListHealth, "tells what is wrong")}
 	case CodeTargetNotFound, CodePathNotFound:
-		e.NextSteps = []NextStep{c.look(ListOverview, "shows what there is")}
+		e.NextSteps = []NextStep{c.look(ListState, "tells what there is")}
 	case CodeEmbedderUnavailable:
-		e.NextSteps = []NextStep{c.again(map[string]any{"mode": "text"}, "ranks by words, without vectors")}
-	default:
-		e.NextSteps = []NextStep{c.again(nil, "makes the call again")}
+		e.NextSteps = []NextStep{c.again(map[string]any{"mode": string(search.ModeText)}, "ranks by words, without vectors")}
+	case CodeStaleTimeout:
+		if c.tool == ToolSearch {
+			e.NextSteps = []NextStep{c.again(map[string]any{"freshness": string(ModeEventual)}, "answers from the last sealed snapshot, unchecked")}
+		}
 	}
 }
 
@@ -58,23 +80,65 @@ func (c *call) again(change map[string]any, why string) NextStep {
 	return NextStep{c.tool, arguments, why}
 }
 
-// corrected is the call with its wrong argument made right: the first allowed value, an
-// example where one is required, or none.
-func (c *call) corrected(e *Error) NextStep {
-	field, _ := e.Details["field"].(string)
-	if c.tool == ToolRead && field == "path" {
-		field = "targets"
+// maxElsewhere is how many codebases an error offers the same call on, and how many
+// directories to register.
+const maxElsewhere = 3
+
+// unresolved gives the error of a call that names no codebase, or several, the codebases
+// that it may mean: the candidates, those of the caller's directories, and what of these can
+// be registered. missing is the path that lies in no codebase, "" for a name.
+func (c *call) unresolved(ctx context.Context, all []store.Codebase, s Scope, e *Error) *Error {
+	shown, _ := e.Details["path"].(string)
+	missing, err := merkle.UnquotePath(shown)
+	if err != nil {
+		missing = shown
 	}
-	step := c.again(nil, "leaves the wrong argument out")
-	delete(step.Arguments, field)
-	examples := map[string]any{"query": "words to look for", "targets": []string{"path/to/file.go:1-40"}, "path": "path/inside"}
-	if values, ok := e.Details["allowed"].([]string); ok && len(values) > 0 {
-		step.Arguments[field], step.Why = values[0], "has an allowed value"
-	} else if example, ok := examples[field]; ok {
-		step.Arguments[field], step.Why = example, "has a value of the right form"
+	given := slices.Concat(s.ClientRoots, []string{s.CWD})
+	var meant []store.Codebase
+	switch {
+	case e.Code == CodeAmbiguousCodebase:
+		refs, _ := e.Details["candidates"].([]CodebaseRef)
+		meant = slices.Clone(all)
+		meant = slices.DeleteFunc(meant, func(b store.Codebase) bool { return !slices.Contains(refs, refOf(b, "")) })
+	case missing == "" || missing == c.scope.CWD || missing == c.scope.Codebase: // and not of a target
+		for _, dir := range given {
+			if b, err := containing(all, dir); err == nil {
+				meant = append(meant, b)
+			}
+		}
 	}
-	if field == "from" || field == "to" || field == "at" {
-		return c.look(ListHistory, "lists the numbers of the retained snapshots")
+	if c.tool != "" {
+		meant = slices.DeleteFunc(meant, func(b store.Codebase) bool { return b.Current == 0 }) // it would only say so
+		for _, b := range meant[:min(len(meant), maxElsewhere)] {
+			e = e.Next(c.again(map[string]any{"codebase": string(b.ID)}, "is about "+merkle.QuotePath(b.Root)))
+		}
 	}
-	return step
+	if e.Code == CodeCodebaseNotFound && (missing != "" || len(all) == 0) {
+		for _, dir := range c.registrable(ctx, all, s, append([]string{missing}, given...)) {
+			e = e.Next(createStep(dir))
+		}
+	}
+	if len(all) > 0 {
+		e = e.Next(listStep("shows every codebase with its id"))
+	}
+	return e
+}
+
+// registrable are those of some directories that the caller may register, and that no
+// codebase holds.
+func (c *call) registrable(ctx context.Context, all []store.Codebase, s Scope, dirs []string) []string {
+	var found []string
+	for _, dir := range dirs {
+		if !filepath.IsAbs(dir) || len(found) == maxElsewhere {
+			continue
+		}
+		dir = filepath.Clean(dir)
+		if _, err := containing(all, dir); err == nil || slices.Contains(found, dir) {
+			continue
+		}
+		if c.Registry.Admits(ctx, dir, c.permit(s)) == nil {
+			found = append(found, dir)
+		}
+	}
+	return found
 }

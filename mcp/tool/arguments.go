@@ -33,12 +33,7 @@ func clip(text string) string {
 // twice, and values beyond the bounds. The decoder of the standard library folds names by
 // case and takes the last of two.
 func checkArguments(raw json.RawMessage, t reflect.Type) error {
-	known := map[string]bool{}
-	for _, field := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" && !field.Anonymous {
-			known[name] = true
-		}
-	}
+	known := fieldsOf(t)
 	if string(bytes.TrimSpace(raw)) == "null" {
 		return nil
 	}
@@ -55,7 +50,7 @@ func checkArguments(raw json.RawMessage, t reflect.Type) error {
 		switch {
 		case err != nil:
 			return Invalid("arguments", "are not JSON: "+clip(err.Error()))
-		case !known[name]:
+		case known[name] == nil:
 			return Invalid(clip(name), "unknown argument")
 		case seen[name]:
 			return Invalid(name, "is given twice")

@@ -56,6 +56,8 @@ type Registry interface {
 	// Register adds the directory at an absolute path, or returns the codebase that is
 	// registered there. It indexes nothing. What the permit does not cover is refused.
 	Register(ctx context.Context, root string, p Permit) (store.Codebase, error)
+	// Admits returns nil when Register would take a directory, and why not otherwise.
+	Admits(ctx context.Context, root string, p Permit) error
 	// Clear cancels what runs and removes the codebase with its index; the files on disk
 	// are not touched.
 	Clear(ctx context.Context, id store.CodebaseID) error

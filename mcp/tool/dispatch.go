@@ -71,7 +71,7 @@ func Dispatch(ctx context.Context, b *Backend, name string, params json.RawMessa
 	c := newCall(b, observe)
 	named := func(v verb) bool { return v.name == name }
 	if all := tools(); slices.ContainsFunc(all, named) {
-		c.tool, c.repeat = name, arguments(params)
+		c.tool, c.repeat, c.scope = name, arguments(params), scopeOf(params)
 		c.shape = Shape{Verbosity: VerbosityStandard, MaxTokens: DefaultMaxTokens, Format: FormatMarkdown}
 		return c.finish(ctx, name, all[slices.IndexFunc(all, named)].handle(ctx, c, params))
 	}
@@ -80,6 +80,7 @@ func Dispatch(ctx context.Context, b *Backend, name string, params json.RawMessa
 	if at < 0 {
 		return c.finish(ctx, name, Invalid("verb", "there is no verb "+name, Verbs()...))
 	}
+	c.scope = scopeOf(params)
 	return c.finish(ctx, name, all[at].handle(ctx, c, params))
 }
 
@@ -98,7 +99,7 @@ func decoded[P any](handle func(*call, context.Context, P) error) handler {
 			decoder := json.NewDecoder(bytes.NewReader(raw))
 			decoder.DisallowUnknownFields()
 			if err := decoder.Decode(&params); err != nil {
-				return Invalid("params", err.Error())
+				return wrongType(raw, reflect.TypeFor[P]())
 			}
 		}
 		if p, ok := any(&params).(pathful); ok {
@@ -123,6 +124,7 @@ type call struct {
 	shape  Shape
 	page   *page          // the list that may be cut, nil when there is none
 	repeat map[string]any // the arguments of the tool, to be repeated in a next step
+	scope  Scope          // as the call gave it
 
 	memory *agentSession        // nil without a session
 	shown  map[string]shownItem // the hits of this answer by id, as the session keeps them
@@ -158,6 +160,16 @@ func arguments(params json.RawMessage) map[string]any {
 	return given
 }
 
+// scopeOf is the scope of a call as far as it can be read: the handler says what is wrong
+// with it.
+func scopeOf(params json.RawMessage) Scope {
+	var s Scope
+	if json.Unmarshal(params, &s) != nil || s.unquote() != nil {
+		return Scope{}
+	}
+	return s
+}
+
 // finish sets the status and the latency, cuts the answer to its budget and returns the
 // envelope.
 func (c *call) finish(ctx context.Context, name string, err error) *Envelope {
@@ -172,7 +184,7 @@ func (c *call) finish(ctx context.Context, name string, err error) *Envelope {
 	}
 	if err != nil {
 		known := AsError(err)
-		c.advise(known)
+		c.advise(ctx, known)
 		c.env.Error = known
 		c.env.Status = StatusError
 		for _, step := range known.NextSteps {

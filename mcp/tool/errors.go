@@ -138,7 +138,11 @@ func AsError(err error) *Error {
 	}
 	var bad *search.BadQuery
 	if errors.As(err, &bad) {
-		return Invalid(bad.Field, bad.Message, bad.Allowed...).causedBy(err)
+		field, named := map[string]string{"text": "query", "languages": "langs", "offset": "cursor"}[bad.Field]
+		if !named {
+			field = bad.Field
+		}
+		return Invalid(field, bad.Message, bad.Allowed...).causedBy(err)
 	}
 	for _, known := range storeErrors() {
 		if errors.Is(err, known.sentinel) {

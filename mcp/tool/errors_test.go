@@ -20,6 +20,10 @@ type provocation struct {
 	tool      string
 	arguments arguments
 	change    func(t *testing.T, w *tooltest.World)
+	// wordy says that no call leads out: the text says what to do.
+	wordy bool
+	// heal is what the text asks a person to do before a next step is made, nil for nothing.
+	heal func(w *tooltest.World)
 }
 
 func provocations() []provocation {
@@ -42,67 +46,109 @@ func provocations() []provocation {
 		edit(t, w)
 		call(t, w, "sync", tool.ManageParams{Scope: scope(), Wait: true})
 	}
-	return []provocation{
-		{tool.CodeNotIndexed, tool.ToolSearch, query.with(other), unindexed},
-		{tool.CodeIndexing, tool.ToolSearch, query.with(other), func(t *testing.T, w *tooltest.World) {
+	return append([]provocation{
+		{code: tool.CodeNotIndexed, tool: tool.ToolSearch, arguments: query.with(other), change: unindexed},
+		{code: tool.CodeIndexing, tool: tool.ToolSearch, arguments: query.with(other), change: func(t *testing.T, w *tooltest.World) {
 			unindexed(t, w)
 			w.Running = running
 		}},
-		{tool.CodeIndexFailed, tool.ToolSearch, query.with(other), func(t *testing.T, w *tooltest.World) {
+		{code: tool.CodeIndexFailed, tool: tool.ToolSearch, arguments: query.with(other), change: func(t *testing.T, w *tooltest.World) {
 			unindexed(t, w)
 			w.Failing = "disk is full"
 			call(t, w, "index", tool.ManageParams{Path: "/src/other", Wait: true})
 			w.NoCatchUp = true
-		}},
-		{tool.CodeRequiresReindex, tool.ToolSearch, query, func(_ *testing.T, w *tooltest.World) {
+		}, heal: healed},
+		{code: tool.CodeRequiresReindex, tool: tool.ToolSearch, arguments: query, change: func(_ *testing.T, w *tooltest.World) {
 			w.Requires = []store.FieldChange{{Label: "tokenizer", Old: "1", New: "2", Side: store.QuerySide}}
 		}},
-		{tool.CodeStaleTimeout, tool.ToolSearch, query.with(arguments{"freshness": "strict"}), stuck},
-		{tool.CodeSourceChanged, tool.ToolSearch, query.with(arguments{"freshness": "strict"}), func(_ *testing.T, w *tooltest.World) {
+		{code: tool.CodeStaleTimeout, tool: tool.ToolSearch, arguments: query.with(arguments{"freshness": "strict"}), change: stuck},
+		{code: tool.CodeSourceChanged, tool: tool.ToolSearch, arguments: query.with(arguments{"freshness": "strict"}), change: func(_ *testing.T, w *tooltest.World) {
 			w.MidSearch = func(n int) { w.Write(root, "greet.go", strings.Repeat("// greet\n", n)) }
-		}},
-		{tool.CodeAmbiguousCodebase, tool.ToolSearch, query.with(arguments{"cwd": ""}), unindexed},
-		{tool.CodeCodebaseNotFound, tool.ToolSearch, query.with(arguments{"codebase": "nope"}), nil},
-		{tool.CodePathOutsideRoot, tool.ToolRead, read("../../etc/passwd"), nil},
-		{tool.CodePathNotFound, tool.ToolRead, read("no/such.go"), nil},
-		{tool.CodeTargetNotFound, tool.ToolRead, read("Nothing"), nil},
-		{tool.CodeTargetAmbiguous, tool.ToolRead, read("Greet"), func(_ *testing.T, w *tooltest.World) {
+		}, heal: func(w *tooltest.World) { w.MidSearch = nil }},
+		{code: tool.CodeAmbiguousCodebase, tool: tool.ToolSearch, arguments: query.with(arguments{"cwd": ""}), change: unindexed},
+		{code: tool.CodeCodebaseNotFound, tool: tool.ToolSearch, arguments: query.with(arguments{"codebase": "nope"})},
+		{code: tool.CodePathOutsideRoot, tool: tool.ToolRead, arguments: read("../../etc/passwd")},
+		{code: tool.CodePathNotFound, tool: tool.ToolRead, arguments: read("no/such.go")},
+		{code: tool.CodeTargetNotFound, tool: tool.ToolRead, arguments: read("Nothing")},
+		{code: tool.CodeTargetAmbiguous, tool: tool.ToolRead, arguments: read("Greet"), change: func(_ *testing.T, w *tooltest.World) {
 			w.Write(root, "again.go", "func Greet() {}\n")
 		}},
-		{tool.CodeSnapshotNotFound, tool.ToolCompare, arguments{"from": 9}, nil},
-		{tool.CodeSnapshotNotFound, tool.ToolSearch, query.with(arguments{"at": 9}), nil},
-		{tool.CodeSnapshotExpired, tool.ToolCompare, arguments{"from": 1}, func(t *testing.T, w *tooltest.World) {
+		{code: tool.CodeSnapshotNotFound, tool: tool.ToolCompare, arguments: arguments{"from": 9}},
+		{code: tool.CodeSnapshotNotFound, tool: tool.ToolSearch, arguments: query.with(arguments{"at": 9})},
+		{code: tool.CodeSnapshotExpired, tool: tool.ToolCompare, arguments: arguments{"from": 1}, change: func(t *testing.T, w *tooltest.World) {
 			synced(t, w)
 			w.Forget("c1", 1)
 		}},
-		{tool.CodeBudgetTooSmall, tool.ToolSearch, query.with(arguments{"max_response_tokens": 10}), nil},
-		{tool.CodeOperationInProgress, tool.ToolManage, arguments{"action": "reindex"}, func(_ *testing.T, w *tooltest.World) { w.Running = running }},
-		{tool.CodeConfirmationRequired, tool.ToolManage, arguments{"action": "clear"}, nil},
-		{tool.CodeEmbedderUnavailable, tool.ToolSearch, query.with(arguments{"mode": "semantic"}), func(_ *testing.T, w *tooltest.World) { w.Wordless = "model is gone" }},
-		{tool.CodeStoreUnavailable, tool.ToolSearch, query, func(_ *testing.T, w *tooltest.World) { w.Down = store.ErrCorrupt }},
-		{tool.CodeBusUnavailable, tool.ToolSearch, query.with(arguments{"freshness": "strict"}), func(_ *testing.T, w *tooltest.World) {
+		{code: tool.CodeBudgetTooSmall, tool: tool.ToolSearch, arguments: query.with(arguments{"max_response_tokens": 10})},
+		{code: tool.CodeOperationInProgress, tool: tool.ToolManage, arguments: arguments{"action": "reindex"}, change: func(_ *testing.T, w *tooltest.World) { w.Running = running }},
+		{code: tool.CodeConfirmationRequired, tool: tool.ToolManage, arguments: arguments{"action": "clear"}},
+		{code: tool.CodeEmbedderUnavailable, tool: tool.ToolSearch, arguments: query.with(arguments{"mode": "semantic"}), change: func(_ *testing.T, w *tooltest.World) { w.Wordless = "model is gone" }},
+		{code: tool.CodeStoreUnavailable, tool: tool.ToolSearch, arguments: query, change: func(_ *testing.T, w *tooltest.World) { w.Down = store.ErrCorrupt }},
+		{code: tool.CodeBusUnavailable, tool: tool.ToolSearch, arguments: query.with(arguments{"freshness": "strict"}), change: func(_ *testing.T, w *tooltest.World) {
 			w.Down = tool.Errorf(tool.CodeBusUnavailable, "no route to the log")
 		}},
-		{tool.CodePermissionDenied, tool.ToolRead, read(".git/config"), nil},
-		{tool.CodeInternal, tool.ToolSearch, query, func(_ *testing.T, w *tooltest.World) { w.Down = errors.New("bug") }},
-		{tool.CodeInvalidArgument, tool.ToolSearch, arguments{"query": " "}, nil},
-		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"mode": "psychic"}), nil},
-		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"verbosity": "chatty"}), nil},
-		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"format": "xml"}), nil},
-		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"max_response_tokens": 25_001}), nil},
-		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"max_response_tokens": -1}), nil},
-		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"session_id": "a b"}), nil},
-		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"at": 1, "freshness": "strict"}), nil},
-		{tool.CodeInvalidArgument, tool.ToolSearch, query.with(arguments{"cursor": "x"}), nil},
-		{tool.CodeInvalidArgument, tool.ToolRead, arguments{"targets": []string{}}, nil},
-		{tool.CodeInvalidArgument, tool.ToolRead, read("a\x00b"), nil},
-		{tool.CodeInvalidArgument, tool.ToolRead, read("greet.go").with(arguments{"view": "sideways"}), nil},
-		{tool.CodeInvalidArgument, tool.ToolList, arguments{"view": "sideways"}, nil},
-		{tool.CodeInvalidArgument, tool.ToolList, arguments{"view": "why"}, nil},
-		{tool.CodeInvalidArgument, tool.ToolCompare, arguments{"from": 1, "level": "byte"}, nil},
-		{tool.CodeInvalidArgument, tool.ToolCompare, arguments{"from": 0}, nil},
-		{tool.CodeInvalidArgument, tool.ToolManage, arguments{"action": "explode"}, nil},
-		{tool.CodeInvalidArgument, tool.ToolManage, arguments{"action": "clear", "dry_run": true}, nil},
+		{code: tool.CodePermissionDenied, tool: tool.ToolRead, arguments: read(".git/config"), change: func(_ *testing.T, w *tooltest.World) { w.Write(root, ".git/config", "[core]\n") }},
+		{code: tool.CodeInternal, tool: tool.ToolSearch, arguments: query, change: func(_ *testing.T, w *tooltest.World) { w.Down = errors.New("bug") }},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: arguments{"query": " "}, wordy: true},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: query.with(arguments{"mode": "psychic"})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: query.with(arguments{"verbosity": "chatty"})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: query.with(arguments{"format": "xml"})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: query.with(arguments{"max_response_tokens": 25_001})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: query.with(arguments{"max_response_tokens": -1})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: query.with(arguments{"session_id": "a b"})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: query.with(arguments{"at": 1, "freshness": "strict"})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolSearch, arguments: query.with(arguments{"cursor": "x"})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolRead, arguments: arguments{"targets": []string{}}, wordy: true},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolRead, arguments: read("a\x00b")},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolRead, arguments: read("greet.go").with(arguments{"view": "sideways"})},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolList, arguments: arguments{"view": "sideways"}},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolList, arguments: arguments{"view": "why"}, wordy: true},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolCompare, arguments: arguments{"from": 1, "level": "byte"}},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolCompare, arguments: arguments{"from": 0}},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolManage, arguments: arguments{"action": "explode"}, wordy: true},
+		{code: tool.CodeInvalidArgument, tool: tool.ToolManage, arguments: arguments{"action": "clear", "dry_run": true}},
+	}, invalid()...)
+}
+
+// invalid are more ways to be wrong about an argument.
+func invalid() []provocation {
+	query, other := arguments{"query": "greet"}, "/src/other"
+	disk := func(_ *testing.T, w *tooltest.World) { w.Write(other, "a.go", "func A() {}\n") }
+	bad := func(name string, a arguments) provocation {
+		return provocation{code: tool.CodeInvalidArgument, tool: name, arguments: a}
+	}
+	directory := bad(tool.ToolManage, arguments{"action": "create", "path": "other", "client_roots": []string{other}})
+	directory.change = disk
+	outside := provocation{code: tool.CodeCodebaseNotFound, tool: tool.ToolSearch, arguments: query.with(arguments{"cwd": "/"})}
+	client := provocation{code: tool.CodeCodebaseNotFound, tool: tool.ToolSearch, change: disk,
+		arguments: query.with(arguments{"cwd": "/", "client_roots": []string{root, other}})}
+	none := bad(tool.ToolManage, arguments{})
+	none.wordy = true
+	list := bad(tool.ToolSearch, arguments{"query": []string{"greet", "again"}})
+	list.wordy = true
+	return []provocation{
+		bad(tool.ToolSearch, query.with(arguments{"languages": []string{"Go"}})),
+		bad(tool.ToolSearch, query.with(arguments{"paths": "greet.go"})),
+		bad(tool.ToolSearch, query.with(arguments{"limit": "5"})),
+		bad(tool.ToolSearch, query.with(arguments{"explain": "yes"})),
+		bad(tool.ToolSearch, query.with(arguments{"at": -1})),
+		bad(tool.ToolSearch, query.with(arguments{"limit": 1000})),
+		bad(tool.ToolSearch, query.with(arguments{"context_lines": 1000})),
+		bad(tool.ToolSearch, query.with(arguments{"mode": "regx"})),
+		bad(tool.ToolSearch, query.with(arguments{"freshness": "fresh"})),
+		bad(tool.ToolSearch, query.with(arguments{"max_wait_ms": -1})),
+		bad(tool.ToolSearch, query.with(arguments{"min_token": "x"})),
+		bad(tool.ToolSearch, query.with(arguments{"codebase": strings.Repeat("x", 5000)})),
+		bad(tool.ToolSearch, arguments{"query": []string{"greet"}}),
+		list,
+		bad(tool.ToolRead, arguments{"targets": "greet.go"}),
+		bad(tool.ToolList, arguments{"wait_ms": 100_000}),
+		bad(tool.ToolList, arguments{"view": "stat"}),
+		bad(tool.ToolCompare, arguments{"from": "1"}),
+		bad(tool.ToolManage, arguments{"action": "sync", "path": root}),
+		bad(tool.ToolManage, arguments{"action": "sync", "path": "/nowhere"}),
+		bad(tool.ToolManage, arguments{"action": "synk"}),
+		none, directory, outside, client,
 	}
 }
 
@@ -125,7 +171,7 @@ func TestErrors(t *testing.T) {
 			if e.Error == nil || e.Error.Code != p.code || e.Status != tool.StatusError {
 				t.Fatalf("error %v, status %s; want %s", e.Error, e.Status, p.code)
 			}
-			checkSteps(t, e)
+			checkSteps(t, e, p.wordy)
 			if !strings.Contains(text, string(p.code)) && p.arguments["format"] == nil {
 				t.Errorf("the text does not name the code:\n%s", text)
 			}
@@ -136,11 +182,12 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// checkSteps holds every next step to a tool and to arguments that it takes.
-func checkSteps(t *testing.T, e *tool.Envelope) {
+// checkSteps holds every next step to a tool and to arguments that it takes. TestEveryStepLeadsOut
+// makes them.
+func checkSteps(t *testing.T, e *tool.Envelope, wordy bool) {
 	t.Helper()
-	if len(e.NextSteps) == 0 {
-		t.Errorf("%v has no next step", e.Error)
+	if (len(e.NextSteps) == 0) != wordy {
+		t.Errorf("%v has %d next steps, none wanted: %v", e.Error, len(e.NextSteps), wordy)
 	}
 	for _, step := range e.NextSteps {
 		i := slices.IndexFunc(tool.Tools(), func(d tool.Tool) bool { return d.Name == step.Tool })

@@ -93,9 +93,10 @@ func (c *call) registered(ctx context.Context, p listParams) error {
 		infos = append(infos, info)
 	}
 	if len(infos) == 0 {
-		c.env.NextSteps = append(c.env.NextSteps, NextStep{
-			ToolManage, map[string]any{"action": ActionCreate, "path": "/absolute/path"}, "registers a directory and indexes it",
-		})
+		c.warn("no_codebase", "no codebase is registered; a person registers a directory with `freshet index` in it")
+		for _, dir := range c.registrable(ctx, all, p.Scope, append(slices.Clone(p.ClientRoots), p.CWD)) {
+			c.step(createStep(dir))
+		}
 	}
 	return paged(c, infos, listing{cursor: p.Cursor, of: []any{ListAll}}, func(shown []CodebaseInfo) { c.env.Registered = &shown })
 }

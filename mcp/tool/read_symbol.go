@@ -38,9 +38,14 @@ func (r *reader) symbol(ctx context.Context, name string) (readItem, error) {
 	exact = qualified(exact, name)
 	switch len(exact) {
 	case 0:
+		step := NextStep{ToolSearch, map[string]any{"query": name, "codebase": string(r.codebase.ID)}, "searches by words and meaning"}
+		if len(near) > 0 {
+			step.Arguments["mode"], step.Why = string(search.ModeSymbol), "finds symbols by similar names"
+		} else if near = r.nearFiles(ctx, name); len(near) > 0 {
+			step = r.nearStep(near)
+		}
 		return readItem{}, Errorf(CodeTargetNotFound, "there is neither a file nor a symbol %s", name).
-			Detail("near", near).
-			Next(NextStep{ToolSearch, map[string]any{"query": name, "mode": "symbol", "codebase": string(r.codebase.ID)}, "finds symbols by similar names"})
+			Detail("near", near).Next(step)
 	case 1:
 		return r.definition(ctx, exact[0])
 	}

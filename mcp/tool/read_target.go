@@ -9,6 +9,7 @@ import (
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
+	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -65,22 +66,40 @@ func missing(err error) bool {
 	return errors.As(err, &known) && known.Code == CodePathNotFound
 }
 
-// noFile says that a path does not exist, with the paths that are most like it.
+// noFile says that a path does not exist, with the paths that are most like it, of which the
+// first is offered.
 func (r *reader) noFile(ctx context.Context, path string) *Error {
-	e := Errorf(CodePathNotFound, "there is no file %s in %s", merkle.QuotePath(path), r.codebase.Name).
-		Next(NextStep{ToolSearch, map[string]any{"query": merkle.QuotePath(path), "mode": "path", "codebase": string(r.codebase.ID)}, "finds files by their path"})
+	e := Errorf(CodePathNotFound, "there is no file %s in %s", merkle.QuotePath(path), r.codebase.Name)
 	if r.view == nil {
 		return e
 	}
+	near := r.nearFiles(ctx, path)
+	if len(near) == 0 {
+		return e.Detail("near", near).Next(NextStep{ToolList, map[string]any{"codebase": string(r.codebase.ID), "view": ListOverview}, "shows what there is"})
+	}
+	return e.Detail("near", near).Next(r.nearStep(near))
+}
+
+// nearStep reads the first of the files of nearFiles.
+func (r *reader) nearStep(near []string) NextStep {
+	return NextStep{ToolRead, map[string]any{"targets": near[:1], "codebase": string(r.codebase.ID), "view": string(ViewSkeleton)},
+		"reads the file that is named most like it"}
+}
+
+// nearFiles are the files whose paths are most like one, and that can be read.
+func (r *reader) nearFiles(ctx context.Context, path string) []string {
+	near := []string{}
 	found, err := r.Search.Search(ctx, *r.view, search.Query{Text: path, Mode: search.ModePath, Limit: maxNear})
 	if err != nil {
-		return e // what the path search has to say is of no use here
+		return near // what the path search has to say is of no use here
 	}
-	near := []string{}
 	for _, hit := range found.Hits {
-		near = append(near, merkle.QuotePath(hit.Path))
+		state, err := r.Disk.Compare(ctx, r.codebase, hit.Path, hit.Content)
+		if err == nil && state != DiskGone && !secret.Named(hit.Path) {
+			near = append(near, merkle.QuotePath(hit.Path))
+		}
 	}
-	return e.Detail("near", near)
+	return near
 }
 
 // file shows lines of a file that was read.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -79,6 +80,21 @@ func writeSteps(b *strings.Builder, steps []NextStep) {
 // Command is the command line that a next step amounts to.
 func Command(step NextStep) string {
 	argument := func(key string) string { return ShellWord(fmt.Sprint(step.Arguments[key])) }
+	operand := func(key string) string {
+		if strings.HasPrefix(fmt.Sprint(step.Arguments[key]), "-") {
+			return " -- " + argument(key)
+		}
+		return " " + argument(key)
+	}
+	flags := func(keys ...string) string {
+		line := ""
+		for _, key := range keys {
+			if value, ok := step.Arguments[key]; ok && value != "" {
+				line += " --" + key + " " + argument(key)
+			}
+		}
+		return line
+	}
 	switch step.Tool {
 	case ToolCommandLine:
 		return fmt.Sprint(step.Arguments["command"])
@@ -96,28 +112,30 @@ func Command(step NextStep) string {
 		}
 		return "freshet status"
 	case ToolRead:
-		line := "freshet read"
+		line := "freshet read" // in the codebase: it has no flag for one
+		if targets := words(step.Arguments["targets"]); slices.ContainsFunc(targets, func(t string) bool { return strings.HasPrefix(t, "-") }) {
+			line += " --"
+		}
 		for _, target := range words(step.Arguments["targets"]) {
 			line += " " + ShellWord(target)
 		}
 		return line
 	case ToolSearch:
-		line := "freshet search " + argument("query")
-		if _, ok := step.Arguments["mode"]; ok {
-			line += " --mode " + argument("mode")
-		}
-		return line
+		return "freshet search" + flags("codebase", "mode") + operand("query")
 	}
 	return step.Tool + plainArguments(step.Arguments)
 }
 
 func manageCommand(step NextStep, argument func(string) string) string {
 	action := fmt.Sprint(step.Arguments["action"])
-	if action == "create" {
+	switch action {
+	case ActionCreate:
 		if _, ok := step.Arguments["path"]; ok {
 			return "freshet index " + argument("path")
 		}
 		action = "sync"
+	case ActionRepair:
+		return "freshet verify " + argument("codebase") + " --repair"
 	}
 	line := "freshet " + action + " " + argument("codebase")
 	if _, ok := step.Arguments["confirm"]; ok {

@@ -22,7 +22,7 @@ func (c *call) resolve(ctx context.Context, s Scope) (store.Codebase, error) {
 			return store.Codebase{}, fmt.Errorf("%w: %s, as far as was read before", store.ErrUnavailable, err.Error())
 		}
 		c.env.State = StateNotFound
-		return store.Codebase{}, err
+		return store.Codebase{}, c.unresolved(ctx, all, s, AsError(err))
 	}
 	c.about(found)
 	return found, nil
@@ -115,7 +115,7 @@ func inside(root, path string) bool {
 func only(all []store.Codebase) (store.Codebase, error) {
 	switch len(all) {
 	case 0:
-		return store.Codebase{}, notFound("no codebase is registered", "")
+		return store.Codebase{}, notFound("no codebase is registered; a person registers a directory with `freshet index` in it", "")
 	case 1:
 		return all[0], nil
 	}
@@ -127,15 +127,13 @@ func ambiguous(candidates []store.Codebase, message string) *Error {
 	for _, b := range candidates {
 		refs = append(refs, refOf(b, ""))
 	}
-	return Errorf(CodeAmbiguousCodebase, "%s", message).Detail("candidates", refs).
-		Next(listStep("shows every codebase with its id"))
+	return Errorf(CodeAmbiguousCodebase, "%s", message).Detail("candidates", refs)
 }
 
 func notFound(message, path string) *Error {
 	e := Errorf(CodeCodebaseNotFound, "%s", message)
 	if path == "" {
-		return e.Next(listStep("shows every codebase that is registered"))
+		return e
 	}
-	return e.Next(NextStep{ToolManage, map[string]any{"action": "create", "path": merkle.QuotePath(path)},
-		"registers the directory and indexes it"})
+	return e.Detail("path", merkle.QuotePath(path))
 }

@@ -89,7 +89,7 @@ func (c *call) firstSeal(ctx context.Context, b store.Codebase, o CheckOptions) 
 // at makes a search read a retained snapshot as it is.
 func (c *call) at(ctx context.Context, b store.Codebase, p SearchParams, o *CheckOptions) error {
 	if p.Freshness == ModeStrict {
-		return Invalid("at", "a snapshot is not the tree as it is: leave out freshness strict")
+		return Invalid("freshness", "strict asks for the tree as it is, and at for a retained snapshot: leave one of them out")
 	}
 	s, err := c.retained(ctx, b, p.At, "at")
 	if err != nil {
@@ -234,6 +234,9 @@ func (c *call) label(b store.Codebase, a answer, o CheckOptions) error {
 // waitLonger tells an agent whose answer is behind how to get one that is not.
 func (c *call) waitLonger(v search.Verdict) {
 	const longer = 30_000
+	if given, _ := c.repeat["max_wait_ms"].(float64); given >= longer {
+		return
+	}
 	if c.tool != "" && c.env.Freshness.State == search.Behind && (len(v.Kept) == 0 || v.PendingCount > len(v.Kept)) {
 		c.env.NextSteps = append(c.env.NextSteps, c.again(map[string]any{"max_wait_ms": longer}, "waits longer for what is pending"))
 	}

@@ -25,7 +25,7 @@ func (c *call) status(ctx context.Context, p StatusParams) error {
 	one, err := pick(all, p.Scope)
 	if err != nil && p.Codebase != "" {
 		c.env.State = StateNotFound
-		return err
+		return c.unresolved(ctx, all, p.Scope, AsError(err))
 	}
 	if err == nil {
 		c.about(one)

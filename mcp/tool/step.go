@@ -24,6 +24,10 @@ func manageStep(action, codebase, why string) NextStep {
 	return NextStep{ToolManage, map[string]any{"action": action, "codebase": codebase}, why}
 }
 
+func createStep(dir string) NextStep {
+	return NextStep{ToolManage, map[string]any{"action": ActionCreate, "path": merkle.QuotePath(dir)}, "registers the directory and indexes it"}
+}
+
 func progressStep(codebase string) NextStep {
 	return NextStep{ToolList, map[string]any{"codebase": codebase, "view": ListProgress, "wait_ms": 10000}, "waits for the progress"}
 }

@@ -33,6 +33,16 @@ func (w *World) Register(_ context.Context, root string, _ tool.Permit) (store.C
 	return c.Codebase, nil
 }
 
+// Admits implements tool.Registry: every directory of the disk is taken.
+func (w *World) Admits(_ context.Context, root string, _ tool.Permit) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.disk[root] == nil {
+		return tool.Errorf(tool.CodePathNotFound, "%s does not exist", root)
+	}
+	return nil
+}
+
 // Clear implements tool.Registry.
 func (w *World) Clear(_ context.Context, id store.CodebaseID) error {
 	w.mu.Lock()
@@ -49,7 +59,11 @@ func (w *World) Start(_ context.Context, id store.CodebaseID, kind tool.Operatio
 		}
 		return *w.Running, nil
 	}
-	return tool.Operation{ID: string(kind) + "-" + string(id), Kind: kind, Phase: tool.PhaseScanning, StartedAt: Now(), UpdatedAt: Now()}, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := tool.Operation{ID: string(kind) + "-" + string(id), Kind: kind, Phase: tool.PhaseScanning, StartedAt: Now(), UpdatedAt: Now()}
+	w.last[id] = o
+	return o, nil
 }
 
 // Wait implements tool.Operations: the operation is done in three reports.
@@ -89,6 +103,12 @@ func (w *World) operate(c *codebase, kind tool.OperationKind, id string, observe
 	o.Phase, o.Counts.FilesTotal, o.Counts.FilesChunked = tool.PhaseEmbedding, files, files
 	observe(o)
 	w.seal(c, kind == tool.OperationReindex)
+	switch kind {
+	case tool.OperationReindex:
+		w.Requires = nil
+	case tool.OperationRepair:
+		w.Damaged, w.Unread = nil, 0
+	}
 	o.Phase, o.Counts.FilesEmbedded, o.Counts.FilesSealed = tool.PhaseDone, files, files
 	o.Counts.Chunks, o.Counts.Embedded = files, files
 	w.last[c.ID] = o
