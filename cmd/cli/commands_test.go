@@ -85,7 +85,11 @@ func commandOf(n ast.Node) (string, bool) {
 	var line ast.Expr
 	switch e := n.(type) {
 	case *ast.CallExpr:
-		if name, ok := e.Fun.(*ast.Ident); ok && (name.Name == "command" || name.Name == "commandStep") && len(e.Args) > 0 {
+		name, ok := e.Fun.(*ast.Ident)
+		if of, selected := e.Fun.(*ast.SelectorExpr); selected {
+			name, ok = of.Sel, true
+		}
+		if ok && len(e.Args) > 0 && (strings.EqualFold(name.Name, "command") || name.Name == "commandStep") {
 			line = e.Args[0]
 		}
 	case *ast.KeyValueExpr:
