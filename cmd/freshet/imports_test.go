@@ -33,6 +33,7 @@ func chain() map[string][]string {
 		"store/secret":       {},
 		"store":              {"sync/merkle"},
 		"store/...":          {"sync/merkle", "store", "store/...", "migrations"},
+		"store/rules":        {"sync/merkle", "store"},
 		"store/search":       {"sync/merkle", "sync/language", "store", "store/..."},
 		"migrations":         {"store"},
 		"pipeline/event":     {"sync/merkle", "store"},

@@ -12,6 +12,10 @@ import (
 func (s *Store) Clone() *Store {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.clone()
+}
+
+func (s *Store) clone() *Store {
 	out := &Store{
 		now: s.now, epoch: s.epoch, closed: s.closed,
 		codebases: make(map[store.CodebaseID]*codebase, len(s.codebases)),

@@ -2,8 +2,12 @@ package memstore
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -28,131 +32,95 @@ func (s *Store) Usage(ctx context.Context) (u store.Usage, err error) {
 	return u, err
 }
 
-// Collect removes snapshots beyond the retention and what none of the others reaches.
+// Collect removes snapshots beyond the retention and what none of the others reaches. A dry
+// run does so to a copy.
 func (s *Store) Collect(ctx context.Context, r store.Retention) (collected store.Collected, err error) {
 	err = s.write(ctx, func() error {
-		reached := newReach()
-		for _, c := range s.codebases {
-			retained := r.Retained(c.Codebase, c.newestFirst())
-			for number, n := range c.snapshots {
-				if retained[number] {
-					s.mark(reached, n)
-					continue
-				}
-				collected.Snapshots++
-				if !r.DryRun {
-					delete(c.snapshots, number)
-				}
-			}
-			if !r.DryRun {
-				c.dropFailures()
-			}
+		from := s
+		if r.DryRun {
+			from = s.clone()
 		}
-		s.sweep(reached, &collected, r.DryRun)
-		return nil
+		collected, err = rules.Collect(ctx, rows{from}, r, s.now())
+		return err
 	})
 	return collected, err
 }
 
-// dropFailures removes failures of files that no snapshot has.
-func (c *codebase) dropFailures() {
-	for key := range c.failures {
-		named := false
+func (r rows) DropSnapshots(_ context.Context, id store.CodebaseID, numbers []uint64) error {
+	for _, number := range numbers {
+		delete(r.s.codebases[id].snapshots, number)
+	}
+	return nil
+}
+
+// TrimManifest has nothing to do: every snapshot has a manifest of its own.
+func (r rows) TrimManifest(context.Context, store.CodebaseID, []rules.Snapshot) error { return nil }
+
+func (r rows) TrimFailures(_ context.Context, id store.CodebaseID) error {
+	c := r.s.codebases[id]
+	maps.DeleteFunc(c.failures, func(key failureKey, _ store.Failure) bool {
 		for _, n := range c.snapshots {
-			f, ok := n.files[key.path]
-			named = named || (ok && f.Content == key.content)
+			if f, ok := n.files[key.path]; ok && f.Content == key.content {
+				return false
+			}
 		}
-		if !named {
-			delete(c.failures, key)
-		}
-	}
+		return true
+	})
+	return nil
 }
 
-// reach is what the retained snapshots reach.
-type reach struct {
-	contents   map[merkle.Hash]bool
-	versions   map[string]bool
-	embeddings map[string]bool
-	recipes    map[store.Fingerprint]bool
-	segments   map[store.SegmentID]bool
-}
-
-func newReach() *reach {
-	return &reach{
-		contents:   map[merkle.Hash]bool{},
-		versions:   map[string]bool{},
-		embeddings: map[string]bool{},
-		recipes:    map[store.Fingerprint]bool{},
-		segments:   map[store.SegmentID]bool{},
-	}
-}
-
-func (s *Store) mark(reached *reach, n *snapshot) {
-	for _, f := range n.files {
-		reached.contents[f.Content] = true
-	}
-	for _, id := range n.segments {
-		reached.segments[id] = true
-	}
-	recipe := s.recipes[n.Fingerprint]
-	reached.recipes[n.Fingerprint] = true
-	reached.embeddings[recipe.Embedding.Key()] = true
-	reached.versions[recipe.SyntaxVersion("")] = true
-	for language := range recipe.Grammars {
-		reached.versions[recipe.SyntaxVersion(language)] = true
-	}
-}
-
-func (s *Store) sweep(reached *reach, collected *store.Collected, dry bool) {
-	young := s.now().Add(-store.CollectGrace)
-	texts := map[merkle.Hash]bool{}
-	keptContent := func(h merkle.Hash) bool {
-		c, ok := s.contents[h]
-		return reached.contents[h] || (ok && c.at.After(young))
-	}
-	keptSyntax := func(k store.SyntaxKey) bool { return keptContent(k.Content) && reached.versions[k.Version] }
-	for k, syntax := range s.syntaxes {
-		if keptSyntax(k) {
-			for _, chunk := range syntax.Chunks {
-				texts[chunk.TextHash] = true
+// Sweep removes what no snapshot reaches.
+func (r rows) Sweep(_ context.Context, young time.Time, reached rules.Reached) (collected store.Collected, err error) {
+	s := r.s
+	contents, segments := map[merkle.Hash]bool{}, map[store.SegmentID]bool{}
+	for _, c := range s.codebases {
+		for _, n := range c.snapshots {
+			for _, f := range n.files {
+				contents[f.Content] = true
+			}
+			for _, id := range n.segments {
+				segments[id] = true
 			}
 		}
 	}
-	collected.Syntaxes = sweep(s.syntaxes, dry, func(k store.SyntaxKey, _ store.Syntax) bool { return keptSyntax(k) })
-	collected.Vectors = sweep(s.vectors, dry, func(k vectorKey, _ store.Vector) bool {
-		return texts[k.text] && reached.embeddings[k.embedding]
-	})
-	sweep(s.embedded, dry, func(k embeddedKey, _ bool) bool {
-		return keptSyntax(k.key) && reached.embeddings[k.embedding]
-	})
-	sweep(s.recipes, dry, func(fp store.Fingerprint, _ store.Recipe) bool { return reached.recipes[fp] })
-	collected.Segments = sweep(s.segments, dry, func(id store.SegmentID, g *segment) bool {
-		kept := reached.segments[id] || g.at.After(young)
-		if !kept {
-			collected.Bytes += g.ref.Bytes
-		}
-		return kept
-	})
-	collected.Contents = sweep(s.contents, dry, func(h merkle.Hash, c content) bool {
-		kept := keptContent(h)
-		if !kept {
+	collected.Contents = drop(s.contents, func(h merkle.Hash, c content) bool {
+		gone := !contents[h] && !c.at.After(young)
+		if gone {
 			collected.Bytes += int64(len(c.data))
 		}
-		return kept
+		return gone
 	})
-}
-
-// sweep removes what is not kept, unless dry, and counts it.
-func sweep[K comparable, V any](m map[K]V, dry bool, kept func(K, V) bool) int {
-	n := 0
-	for k, v := range m {
-		if kept(k, v) {
-			continue
-		}
-		n++
-		if !dry {
-			delete(m, k)
+	collected.Syntaxes = drop(s.syntaxes, func(k store.SyntaxKey, _ store.Syntax) bool {
+		_, held := s.contents[k.Content]
+		return !held || !slices.Contains(reached.Versions, k.Version)
+	})
+	drop(s.embedded, func(k embeddedKey, _ bool) bool {
+		_, held := s.syntaxes[k.key]
+		return !held || !slices.Contains(reached.Embeddings, k.embedding)
+	})
+	texts := map[merkle.Hash]bool{}
+	for _, syntax := range s.syntaxes {
+		for _, chunk := range syntax.Chunks {
+			texts[chunk.TextHash] = true
 		}
 	}
-	return n
+	collected.Vectors = drop(s.vectors, func(k vectorKey, _ store.Vector) bool {
+		return !texts[k.text] || !slices.Contains(reached.Embeddings, k.embedding)
+	})
+	collected.Segments = drop(s.segments, func(id store.SegmentID, g *segment) bool {
+		gone := !segments[id] && !g.at.After(young)
+		if gone {
+			collected.Bytes += g.ref.Bytes
+		}
+		return gone
+	})
+	drop(s.recipes, func(fp store.Fingerprint, _ store.Recipe) bool { return !slices.Contains(reached.Recipes, fp) })
+	return collected, nil
+}
+
+// drop removes what is gone and counts it.
+func drop[K comparable, V any](m map[K]V, gone func(K, V) bool) int {
+	before := len(m)
+	maps.DeleteFunc(m, gone)
+	return before - len(m)
 }

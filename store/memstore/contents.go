@@ -25,40 +25,38 @@ func (s *Store) Content(ctx context.Context, h merkle.Hash) (data []byte, err er
 
 // HasContents returns the hashes that the store holds.
 func (s *Store) HasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
-	has := map[merkle.Hash]bool{}
-	err := s.read(ctx, func() error {
-		for _, h := range hashes {
-			if _, ok := s.contents[h]; ok {
-				has[h] = true
-			}
-		}
-		return nil
+	var has map[merkle.Hash]bool
+	err := s.read(ctx, func() (err error) {
+		has, err = rows{s}.HasContents(ctx, hashes)
+		return err
 	})
 	return has, err
 }
 
+func (r rows) HasContents(_ context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
+	has := map[merkle.Hash]bool{}
+	for _, h := range hashes {
+		if _, ok := r.s.contents[h]; ok {
+			has[h] = true
+		}
+	}
+	return has, nil
+}
+
 // PutContents stores contents.
 func (s *Store) PutContents(ctx context.Context, contents []store.Content) error {
-	return s.write(ctx, func() error {
-		if err := verify(contents); err != nil {
-			return err
-		}
-		s.putContents(contents)
-		return nil
-	})
+	return s.write(ctx, func() error { return s.putContents(contents) })
 }
 
-func (s *Store) putContents(contents []store.Content) {
-	for _, c := range contents {
-		s.contents[c.Hash] = content{data: append([]byte{}, c.Data...), at: s.now()}
-	}
-}
-
-func verify(contents []store.Content) error {
+// putContents stores all of them or none.
+func (s *Store) putContents(contents []store.Content) error {
 	for _, c := range contents {
 		if merkle.Hash(sum(c.Data)) != c.Hash {
 			return fmt.Errorf("put content %s: %w", c.Hash.Short(), store.ErrChecksum)
 		}
+	}
+	for _, c := range contents {
+		s.contents[c.Hash] = content{data: append([]byte{}, c.Data...), at: s.now()}
 	}
 	return nil
 }

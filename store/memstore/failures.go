@@ -1,27 +1,19 @@
 package memstore
 
 import (
-	"bytes"
-	"cmp"
 	"context"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 // Failures lists the failures of a codebase.
 func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.Failure, err error) {
 	err = s.read(ctx, func() error {
-		c, err := s.codebase(id)
-		if err != nil {
-			return err
-		}
-		for _, f := range c.failures {
-			all = append(all, f)
-		}
-		slices.SortFunc(all, compareFailures)
-		return nil
+		all, err = rules.Failures(ctx, rows{s}, id)
+		return err
 	})
 	return all, err
 }
@@ -29,24 +21,8 @@ func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.
 // RecordFailure adds one try to a failure.
 func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool, announce func(store.Failure) (store.OutboxEvent, error)) (recorded store.Failure, err error) {
 	err = s.write(ctx, func() error {
-		c, err := s.codebase(f.Codebase)
-		if err != nil {
-			return err
-		}
-		key := failureKey{f.Path, f.Content, f.Stage, f.Version}
-		before := c.failures[key]
-		f.Tries = before.Tries + 1
-		f.Parked = before.Parked || park || f.Tries >= store.MaxTries
-		f.At = instant(f.At)
-		if f.Parked && announce != nil {
-			e, err := announce(f)
-			if err != nil {
-				return err
-			}
-			s.putOutbox([]store.OutboxEvent{e})
-		}
-		c.failures[key], recorded = f, f
-		return nil
+		recorded, err = rules.RecordFailure(ctx, rows{s}, f, park, announce)
+		return err
 	})
 	return recorded, err
 }
@@ -54,35 +30,34 @@ func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool, a
 // ForgetFailures removes failures and returns those that were parked.
 func (s *Store) ForgetFailures(ctx context.Context, id store.CodebaseID, path string) (parked []store.Failure, err error) {
 	err = s.write(ctx, func() error {
-		c, err := s.codebase(id)
-		if err != nil {
-			return err
-		}
-		for key, f := range c.failures {
-			if path != "" && key.path != path {
-				continue
-			}
-			if f.Parked {
-				parked = append(parked, f)
-			}
-			delete(c.failures, key)
-		}
-		slices.SortFunc(parked, compareFailures)
-		return nil
+		parked, err = rules.ForgetFailures(ctx, rows{s}, id, path)
+		return err
 	})
 	return parked, err
 }
 
-func compareFailures(a, b store.Failure) int {
-	if a.Parked != b.Parked {
-		if a.Parked {
-			return -1
+func keyOf(f store.Failure) failureKey { return failureKey{f.Path, f.Content, f.Stage, f.Version} }
+
+func (r rows) Failures(_ context.Context, id store.CodebaseID) ([]store.Failure, error) {
+	return slices.Collect(maps.Values(r.s.codebases[id].failures)), nil
+}
+
+func (r rows) Failure(_ context.Context, f store.Failure) (store.Failure, error) {
+	return r.s.codebases[f.Codebase].failures[keyOf(f)], nil
+}
+
+func (r rows) PutFailure(_ context.Context, f store.Failure) error {
+	r.s.codebases[f.Codebase].failures[keyOf(f)] = f
+	return nil
+}
+
+func (r rows) DropFailures(_ context.Context, id store.CodebaseID, path string) (dropped []store.Failure, err error) {
+	maps.DeleteFunc(r.s.codebases[id].failures, func(_ failureKey, f store.Failure) bool {
+		if path != "" && f.Path != path {
+			return false
 		}
-		return 1
-	}
-	return cmp.Or(
-		strings.Compare(a.Path, b.Path),
-		bytes.Compare(a.Content[:], b.Content[:]),
-		cmp.Compare(a.Stage, b.Stage),
-		strings.Compare(a.Version, b.Version))
+		dropped = append(dropped, f)
+		return true
+	})
+	return dropped, nil
 }

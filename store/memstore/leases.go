@@ -2,42 +2,35 @@ package memstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 // Acquire takes or renews a lease.
 func (s *Store) Acquire(ctx context.Context, name, holder string, ttl time.Duration) (lease store.Lease, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
-		return store.Lease{}, err
-	}
-	now := instant(s.now())
-	held, ok := s.leases[name]
-	if ok && held.Holder != holder && held.Until.After(now) {
-		return held, fmt.Errorf("lease %s: %w", name, store.ErrHeld)
-	}
-	if held.Holder != holder {
-		held.Token++
-	}
-	held.Name, held.Holder, held.Until = name, holder, now.Add(ttl)
-	s.leases[name] = held
-	return held, nil
+	err = s.write(rules.Unfenced(ctx), func() error {
+		lease, err = rules.Acquire(ctx, rows{s}, name, holder, ttl)
+		return err
+	})
+	return lease, err
 }
 
 // Release gives a lease back.
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	if held := s.leases[l.Name]; held.Holder == l.Holder && held.Token == l.Token {
-		held.Holder, held.Until = "", time.Time{}
-		s.leases[l.Name] = held
-	}
+	return s.write(rules.Unfenced(ctx), func() error { return rules.Release(ctx, rows{s}, l) })
+}
+
+func (r rows) Lease(_ context.Context, name string) (store.Lease, error) {
+	lease := r.s.leases[name]
+	lease.Name = name
+	return lease, nil
+}
+
+func (r rows) PutLease(_ context.Context, l store.Lease) error {
+	r.s.leases[l.Name] = l
 	return nil
 }
+
+func (r rows) Now(context.Context) (time.Time, error) { return r.s.now(), nil }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 // Manifest yields the files of a snapshot.
@@ -53,10 +54,7 @@ func (s *Store) File(ctx context.Context, id store.CodebaseID, number uint64, pa
 // Delta returns what a snapshot changed against its base.
 func (s *Store) Delta(ctx context.Context, id store.CodebaseID, number uint64) (upserted []store.FileEntry, removed []string, err error) {
 	err = s.read(ctx, func() error {
-		_, n, err := s.snapshot(id, number)
-		if err == nil {
-			upserted, removed = slices.Clone(n.upserted), slices.Clone(n.removed)
-		}
+		upserted, removed, err = rules.Delta(ctx, rows{s}, id, number)
 		return err
 	})
 	return upserted, removed, err
@@ -65,25 +63,19 @@ func (s *Store) Delta(ctx context.Context, id store.CodebaseID, number uint64) (
 // Pending lists the work of a snapshot.
 func (s *Store) Pending(ctx context.Context, id store.CodebaseID, number uint64, recipe store.Recipe) (pending []store.PendingFile, err error) {
 	err = s.read(ctx, func() error {
-		c, n, err := s.snapshot(id, number)
-		if err == nil {
-			pending = s.pending(c, n, recipe)
-		}
+		pending, err = rules.Pending(ctx, rows{s}, id, number, recipe)
 		return err
 	})
 	return pending, err
 }
 
-func (s *Store) pending(c *codebase, n *snapshot, recipe store.Recipe) (pending []store.PendingFile) {
-	rule := store.NewRule(recipe, slices.Collect(maps.Values(c.failures)))
-	for _, f := range n.upserted {
-		key := rule.Key(f)
-		_, chunked := s.syntaxes[key]
-		if standing := rule.Standing(f, chunked, s.embedded[embeddedKey{rule.Embedding(), key}]); !standing.Settled() {
-			pending = append(pending, store.PendingFile{FileEntry: f, Stage: standing.Lacks})
-		}
+func (r rows) Progress(_ context.Context, embedding string, keys []store.SyntaxKey) (chunked, embedded map[store.SyntaxKey]bool, err error) {
+	chunked, embedded = map[store.SyntaxKey]bool{}, map[store.SyntaxKey]bool{}
+	for _, k := range keys {
+		_, chunked[k] = r.s.syntaxes[k]
+		embedded[k] = r.s.embedded[embeddedKey{embedding, k}]
 	}
-	return pending
+	return chunked, embedded, nil
 }
 
 // Stats yields every stat entry of a codebase.
@@ -112,19 +104,20 @@ func (s *Store) Stats(ctx context.Context, id store.CodebaseID) iter.Seq2[store.
 // PutStats changes stat entries.
 func (s *Store) PutStats(ctx context.Context, id store.CodebaseID, upserts []store.StatEntry, removes []string) error {
 	return s.write(ctx, func() error {
-		c, err := s.codebase(id)
-		if err == nil {
-			c.putStats(upserts, removes)
+		if _, err := s.codebase(id); err != nil {
+			return err
 		}
-		return err
+		return rows{s}.PutStats(ctx, id, upserts, removes)
 	})
 }
 
-func (c *codebase) putStats(upserts []store.StatEntry, removes []string) {
+func (r rows) PutStats(_ context.Context, id store.CodebaseID, upserts []store.StatEntry, removes []string) error {
+	c := r.s.codebases[id]
 	for _, path := range removes {
 		delete(c.stats, path)
 	}
 	for _, e := range upserts {
 		c.stats[e.Path] = e
 	}
+	return nil
 }

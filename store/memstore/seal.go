@@ -4,45 +4,19 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 // View returns a sealed snapshot with its segments.
 func (s *Store) View(ctx context.Context, id store.CodebaseID, number uint64) (view store.View, err error) {
 	err = s.read(ctx, func() error {
-		_, n, err := s.snapshot(id, number)
-		switch {
-		case err != nil && number == 0:
-			return fmt.Errorf("view of codebase %s: %w", id, store.ErrNoSnapshot)
-		case err != nil:
-			return err
-		case n.Level == store.LevelOpen:
-			return fmt.Errorf("view of snapshot %d: %w", number, store.ErrNoSnapshot)
-		case n.Fingerprint == "":
-			return fmt.Errorf("view of snapshot %d: %w", number, store.ErrNoFingerprint)
-		}
-		view.Snapshot = n.Snapshot
-		for _, sid := range n.segments {
-			view.Segments = append(view.Segments, s.segments[sid].asOf(number))
-		}
-		return nil
+		view, err = rules.View(ctx, rows{s}, id, number)
+		return err
 	})
 	return view, err
-}
-
-// asOf is the segment as part of a snapshot.
-func (g *segment) asOf(number uint64) store.SegmentRef {
-	ref := g.ref
-	for ordinal, since := range g.dead {
-		if since <= number {
-			ref.Dead = append(ref.Dead, ordinal)
-		}
-	}
-	slices.Sort(ref.Dead)
-	return ref
 }
 
 // OpenSegment returns the bytes of a segment.
@@ -88,102 +62,52 @@ func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chun
 
 // Seal makes a snapshot readable at a level and current.
 func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
-	return s.write(ctx, func() error {
-		c, n, err := s.snapshot(seal.Codebase, seal.Number)
-		if err != nil {
-			return err
-		}
-		if seal.Level == store.LevelOpen || seal.Level > store.LevelFull {
-			return fmt.Errorf("seal snapshot %d at level %d: no such level", seal.Number, seal.Level)
-		}
-		if n.Level >= seal.Level {
-			return nil
-		}
-		if err := s.maySeal(c, n, seal); err != nil {
-			return fmt.Errorf("seal snapshot %d: %w", seal.Number, err)
-		}
-		for sid, ordinals := range seal.Dead {
-			for _, ordinal := range ordinals {
-				if since, ok := s.segments[sid].dead[ordinal]; !ok || seal.Number < since {
-					s.segments[sid].dead[ordinal] = seal.Number
-				}
-			}
-		}
-		s.superseded(n.segments, seal.Segments)
-		n.Level, n.SealedAt, n.segments = seal.Level, instant(seal.At), slices.Clone(seal.Segments)
-		c.Current = seal.Number
-		s.putOutbox(seal.Events)
-		return nil
-	})
-}
-
-func (s *Store) maySeal(c *codebase, n *snapshot, seal store.Seal) error {
-	if seal.Number < c.Current {
-		return fmt.Errorf("snapshot %d is current: %w", c.Current, store.ErrConflict)
-	}
-	if n.Abandoned {
-		return fmt.Errorf("it was abandoned: %w", store.ErrConflict)
-	}
-	if seal.Level == store.LevelFull {
-		if lacking := s.pending(c, n, s.recipes[n.Fingerprint]); len(lacking) > 0 {
-			return store.Incomplete(lacking)
-		}
-	}
-	if err := s.exist(seal.Segments); err != nil {
-		return err
-	}
-	for sid, ordinals := range seal.Dead {
-		if err := s.exist([]store.SegmentID{sid}); err != nil {
-			return err
-		}
-		for _, ordinal := range ordinals {
-			if int64(ordinal) >= int64(s.segments[sid].ref.Files) {
-				return fmt.Errorf("segment %d has no file %d", sid, ordinal)
-			}
-		}
-	}
-	return nil
-}
-
-func (s *Store) exist(ids []store.SegmentID) error {
-	for _, id := range ids {
-		if _, ok := s.segments[id]; !ok {
-			return fmt.Errorf("segment %d: %w", id, store.ErrNotFound)
-		}
-	}
-	return nil
+	return s.write(ctx, func() error { return rules.Seal(ctx, rows{s}, seal) })
 }
 
 // ReplaceSegments swaps the list of segments of a sealed snapshot.
 func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number uint64, from, to []store.SegmentID) error {
-	return s.write(ctx, func() error {
-		_, n, err := s.snapshot(id, number)
-		if err != nil {
-			return err
-		}
-		if n.Level == store.LevelOpen {
-			return fmt.Errorf("replace segments of snapshot %d: %w", number, store.ErrNoSnapshot)
-		}
-		if slices.Equal(n.segments, to) {
-			return nil
-		}
-		if !slices.Equal(n.segments, from) {
-			return fmt.Errorf("replace segments of snapshot %d: %w", number, store.ErrConflict)
-		}
-		if err := s.exist(to); err != nil {
-			return err
-		}
-		s.superseded(n.segments, to)
-		n.segments = slices.Clone(to)
-		return nil
-	})
+	return s.write(ctx, func() error { return rules.ReplaceSegments(ctx, rows{s}, id, number, from, to) })
 }
 
-// superseded ends the grace of segments that a snapshot named and names no more.
-func (s *Store) superseded(before, after []store.SegmentID) {
-	for _, id := range before {
-		if g, ok := s.segments[id]; ok && !slices.Contains(after, id) {
+func (r rows) Segments(_ context.Context, ids []store.SegmentID) (map[store.SegmentID]store.SegmentRef, error) {
+	known := map[store.SegmentID]store.SegmentRef{}
+	for _, id := range ids {
+		if g, ok := r.s.segments[id]; ok {
+			known[id] = g.ref
+		}
+	}
+	return known, nil
+}
+
+func (r rows) EndGraceOfSegments(_ context.Context, ids []store.SegmentID) error {
+	for _, id := range ids {
+		if g, ok := r.s.segments[id]; ok {
 			g.at = time.Time{}
 		}
 	}
+	return nil
+}
+
+func (r rows) Dead(_ context.Context, number uint64, ids []store.SegmentID) (map[store.SegmentID][]uint32, error) {
+	dead := map[store.SegmentID][]uint32{}
+	for _, id := range ids {
+		for ordinal, since := range r.s.segments[id].dead {
+			if since <= number {
+				dead[id] = append(dead[id], ordinal)
+			}
+		}
+	}
+	return dead, nil
+}
+
+func (r rows) AddDead(_ context.Context, number uint64, dead map[store.SegmentID][]uint32) error {
+	for id, ordinals := range dead {
+		for _, ordinal := range ordinals {
+			if since, ok := r.s.segments[id].dead[ordinal]; !ok || number < since {
+				r.s.segments[id].dead[ordinal] = number
+			}
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 // Session returns a session whose time has not passed.
@@ -28,7 +29,7 @@ func (s *Store) PutSession(ctx context.Context, session store.Session) error {
 	return s.write(ctx, func() error {
 		now := s.now()
 		maps.DeleteFunc(s.sessions, func(_ string, kept store.Session) bool { return !kept.Until.After(now) })
-		session.Until, session.Body = instant(session.Until), bytes.Clone(session.Body)
+		session.Until, session.Body = rules.Instant(session.Until), bytes.Clone(session.Body)
 		s.sessions[session.ID] = session
 		return nil
 	})

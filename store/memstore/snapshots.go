@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,18 +8,14 @@ import (
 	"strings"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 // Recipe returns the recipe of a fingerprint.
 func (s *Store) Recipe(ctx context.Context, fp store.Fingerprint) (recipe store.Recipe, err error) {
 	err = s.read(ctx, func() error {
-		r, ok := s.recipes[fp]
-		if !ok {
-			return fmt.Errorf("recipe %s: %w", fp.Short(), store.ErrNotFound)
-		}
-		recipe = r
-		recipe.Grammars = maps.Clone(r.Grammars)
-		return nil
+		recipe, err = rows{s}.Recipe(ctx, fp)
+		return err
 	})
 	return recipe, err
 }
@@ -28,10 +23,8 @@ func (s *Store) Recipe(ctx context.Context, fp store.Fingerprint) (recipe store.
 // Snapshot returns one retained snapshot.
 func (s *Store) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (found store.Snapshot, err error) {
 	err = s.read(ctx, func() error {
-		_, n, err := s.snapshot(id, number)
-		if err == nil {
-			found = n.Snapshot
-		}
+		n, err := rows{s}.Snapshot(ctx, id, number)
+		found = n.Snapshot
 		return err
 	})
 	return found, err
@@ -40,125 +33,100 @@ func (s *Store) Snapshot(ctx context.Context, id store.CodebaseID, number uint64
 // Snapshots lists the retained snapshots, newest first.
 func (s *Store) Snapshots(ctx context.Context, id store.CodebaseID) (all []store.Snapshot, err error) {
 	err = s.read(ctx, func() error {
-		c, err := s.codebase(id)
-		if err == nil {
-			all = c.newestFirst()
-		}
+		all, err = rules.Snapshots(ctx, rows{s}, id)
 		return err
 	})
 	return all, err
 }
 
-func (c *codebase) newestFirst() []store.Snapshot {
-	var all []store.Snapshot
-	for _, n := range c.snapshots {
-		all = append(all, n.Snapshot)
-	}
-	slices.SortFunc(all, func(a, b store.Snapshot) int { return cmp.Compare(b.Number, a.Number) })
-	return all
-}
-
 // Open opens a snapshot.
 func (s *Store) Open(ctx context.Context, o store.Opening) (opened store.Snapshot, err error) {
 	err = s.write(ctx, func() error {
-		c, err := s.codebase(o.Codebase)
-		if err != nil {
-			return err
-		}
-		fingerprint := o.Recipe.Fingerprint()
-		if n, ok := c.snapshots[o.Number]; ok && n.Root == o.Root && n.Fingerprint == fingerprint {
-			opened = n.Snapshot
-			return nil
-		}
-		if err := s.mayOpen(c, o); err != nil {
-			return fmt.Errorf("open snapshot %d of codebase %s: %w", o.Number, o.Codebase, err)
-		}
-		n := c.open(o, fingerprint)
-		c.snapshots[o.Number], c.Latest = n, o.Number
-		recipe := o.Recipe
-		recipe.Grammars = maps.Clone(recipe.Grammars)
-		s.recipes[fingerprint] = recipe
-		s.putContents(o.Contents)
-		if o.Retry {
-			clear(c.failures)
-		}
-		c.putStats(o.Stats, o.StatRemoves)
-		s.putOutbox(o.Events)
-		opened = n.Snapshot
-		return nil
+		opened, err = rules.Open(ctx, rows{s}, o, func() error { return s.putContents(o.Contents) })
+		return err
 	})
 	return opened, err
 }
 
-func (s *Store) mayOpen(c *codebase, o store.Opening) error {
-	if o.Number != c.Latest+1 || o.Parent != c.Latest {
-		return fmt.Errorf("the latest is %d: %w", c.Latest, store.ErrConflict)
+// Abandon gives up a snapshot that is not sealed full.
+func (s *Store) Abandon(ctx context.Context, id store.CodebaseID, number uint64) error {
+	return s.write(ctx, func() error { return rules.Abandon(ctx, rows{s}, id, number) })
+}
+
+// SetCurrent serves another sealed snapshot.
+func (s *Store) SetCurrent(ctx context.Context, id store.CodebaseID, number uint64) error {
+	return s.write(ctx, func() error { return rules.SetCurrent(ctx, rows{s}, id, number) })
+}
+
+// SetPinned keeps a snapshot from collection, or stops keeping it.
+func (s *Store) SetPinned(ctx context.Context, id store.CodebaseID, number uint64, pinned bool) error {
+	return s.write(ctx, func() error { return rules.SetPinned(ctx, rows{s}, id, number, pinned) })
+}
+
+func (r rows) Snapshot(_ context.Context, id store.CodebaseID, number uint64) (rules.Snapshot, error) {
+	_, n, err := r.s.snapshot(id, number)
+	if err != nil {
+		return rules.Snapshot{}, err
 	}
-	if n, ok := c.snapshots[c.Latest]; ok && n.Level != store.LevelFull && !n.Abandoned {
-		return fmt.Errorf("snapshot %d: %w", c.Latest, store.ErrAwaitingSeal)
-	}
-	if err := verify(o.Contents); err != nil {
-		return err
-	}
-	brought := map[string]bool{}
-	for _, content := range o.Contents {
-		brought[string(content.Hash[:])] = true
-	}
-	seen := map[string]bool{}
-	for _, f := range o.Upserts {
-		if seen[f.Path] {
-			return fmt.Errorf("path %q is upserted twice", f.Path)
-		}
-		seen[f.Path] = true
-		if _, stored := s.contents[f.Content]; !stored && !brought[string(f.Content[:])] {
-			return fmt.Errorf("content %s of %q: %w", f.Content.Short(), f.Path, store.ErrIncomplete)
-		}
-	}
+	return rules.Snapshot{Snapshot: n.Snapshot, Segments: n.segments}, nil
+}
+
+func (r rows) AddSnapshot(_ context.Context, n store.Snapshot) error {
+	// The edit of its manifest made it.
+	r.s.codebases[n.Codebase].snapshots[n.Number].Snapshot = n
 	return nil
 }
 
-func (c *codebase) open(o store.Opening, fingerprint store.Fingerprint) *snapshot {
-	n := &snapshot{
-		Snapshot: store.Snapshot{
-			Codebase: o.Codebase, Number: o.Number, Parent: o.Parent, Fingerprint: fingerprint,
-			Root: o.Root, Rebuild: o.Rebuild, OpenedAt: instant(o.At), Ref: o.Ref,
-		},
-		files: map[string]file{},
-	}
-	if parent, ok := c.snapshots[o.Parent]; ok {
-		n.files = maps.Clone(parent.files)
-	}
-	changed := map[string]bool{}
-	for _, path := range o.Removes {
-		if _, ok := n.files[path]; ok {
-			delete(n.files, path)
-			changed[path] = true
-		}
-	}
-	for _, f := range o.Upserts {
-		n.files[f.Path] = file{f, o.Number}
-		changed[f.Path] = true
-	}
-	n.Changed = len(changed)
-	for _, f := range n.files {
-		n.Files++
-		n.Bytes += f.Size
-	}
-	if !o.Rebuild {
-		n.Base = c.base(fingerprint)
-	}
-	n.upserted, n.removed = c.delta(n)
-	return n
+func (r rows) UpdateSnapshot(_ context.Context, n rules.Snapshot) error {
+	held := r.s.codebases[n.Codebase].snapshots[n.Number]
+	held.Level, held.SealedAt, held.Abandoned, held.Pinned = n.Level, n.SealedAt, n.Abandoned, n.Pinned
+	held.segments = slices.Clone(n.Segments)
+	return nil
 }
 
-// base is the newest snapshot sealed full under a fingerprint.
-func (c *codebase) base(fingerprint store.Fingerprint) uint64 {
-	for _, n := range c.newestFirst() {
-		if n.Level == store.LevelFull && n.Fingerprint == fingerprint {
-			return n.Number
+func (r rows) Recipe(_ context.Context, fp store.Fingerprint) (store.Recipe, error) {
+	recipe, ok := r.s.recipes[fp]
+	if !ok {
+		return store.Recipe{}, fmt.Errorf("recipe %s: %w", fp.Short(), store.ErrNotFound)
+	}
+	recipe.Grammars = maps.Clone(recipe.Grammars)
+	return recipe, nil
+}
+
+func (r rows) AddRecipe(_ context.Context, fp store.Fingerprint, recipe store.Recipe) error {
+	recipe.Grammars = maps.Clone(recipe.Grammars)
+	r.s.recipes[fp] = recipe
+	return nil
+}
+
+// EditManifest copies the whole manifest of the parent, and keeps the delta as it is now.
+func (r rows) EditManifest(_ context.Context, n store.Snapshot, upserts []store.FileEntry, removes []string) (ended rules.Ended, err error) {
+	c := r.s.codebases[n.Codebase]
+	made := &snapshot{Snapshot: n, files: map[string]file{}}
+	if parent, ok := c.snapshots[n.Parent]; ok {
+		made.files = maps.Clone(parent.files)
+	}
+	end := func(path string) bool {
+		f, had := made.files[path]
+		if had {
+			ended.Files++
+			ended.Bytes += f.Size
+			delete(made.files, path)
+		}
+		return had
+	}
+	for _, path := range removes {
+		if end(path) {
+			ended.Removed++
 		}
 	}
-	return 0
+	for _, f := range upserts {
+		end(f.Path)
+		made.files[f.Path] = file{f, n.Number}
+	}
+	made.upserted, made.removed = c.delta(made)
+	c.snapshots[n.Number] = made
+	return ended, nil
 }
 
 func (c *codebase) delta(n *snapshot) (upserted []store.FileEntry, removed []string) {
@@ -179,43 +147,10 @@ func (c *codebase) delta(n *snapshot) (upserted []store.FileEntry, removed []str
 	return upserted, removed
 }
 
-// Abandon gives up a snapshot that is not sealed full.
-func (s *Store) Abandon(ctx context.Context, id store.CodebaseID, number uint64) error {
-	return s.write(ctx, func() error {
-		_, n, err := s.snapshot(id, number)
-		if err != nil {
-			return err
-		}
-		if n.Level == store.LevelFull {
-			return fmt.Errorf("abandon snapshot %d, which is full: %w", number, store.ErrConflict)
-		}
-		n.Abandoned = true
-		return nil
-	})
+func (r rows) Upserted(_ context.Context, n store.Snapshot) ([]store.FileEntry, error) {
+	return slices.Clone(r.s.codebases[n.Codebase].snapshots[n.Number].upserted), nil
 }
 
-// SetCurrent serves another sealed snapshot.
-func (s *Store) SetCurrent(ctx context.Context, id store.CodebaseID, number uint64) error {
-	return s.write(ctx, func() error {
-		c, n, err := s.snapshot(id, number)
-		if err != nil {
-			return err
-		}
-		if n.Level == store.LevelOpen {
-			return fmt.Errorf("serve snapshot %d: %w", number, store.ErrNoSnapshot)
-		}
-		c.Current = number
-		return nil
-	})
-}
-
-// SetPinned keeps a snapshot from collection, or stops keeping it.
-func (s *Store) SetPinned(ctx context.Context, id store.CodebaseID, number uint64, pinned bool) error {
-	return s.write(ctx, func() error {
-		_, n, err := s.snapshot(id, number)
-		if err == nil {
-			n.Pinned = pinned
-		}
-		return err
-	})
+func (r rows) Removed(_ context.Context, n store.Snapshot) ([]string, error) {
+	return slices.Clone(r.s.codebases[n.Codebase].snapshots[n.Number].removed), nil
 }

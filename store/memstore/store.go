@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -154,8 +155,9 @@ func (s *Store) write(ctx context.Context, fn func() error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	if fence, ok := store.FenceOf(ctx); ok && s.leases[fence.Name].Token != fence.Token {
-		return fmt.Errorf("lease %s: %w", fence.Name, store.ErrFenced)
+	err := rules.CheckFence(ctx, func(name string) (store.Lease, error) { return s.leases[name], nil })
+	if err != nil {
+		return err
 	}
 	return fn()
 }
@@ -186,6 +188,3 @@ func (s *Store) snapshot(id store.CodebaseID, number uint64) (*codebase, *snapsh
 	}
 	return c, n, nil
 }
-
-// instant is a time as a store gives it back: in UTC, without a monotonic reading.
-func instant(t time.Time) time.Time { return t.Round(0).UTC() }

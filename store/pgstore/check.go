@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -46,12 +47,13 @@ func (s *Store) checkSnapshots(ctx context.Context, c *session) error {
 		return err
 	}
 	for _, b := range codebases {
-		all, err := c.snapshots(ctx, b.ID)
+		r := rows{s, c, ""}
+		all, err := r.Snapshots(ctx, b.ID)
 		if err != nil {
 			return err
 		}
 		for _, n := range all {
-			if err := c.checkSnapshot(ctx, n); err != nil {
+			if err := r.check(ctx, n); err != nil {
 				return err
 			}
 		}
@@ -59,21 +61,21 @@ func (s *Store) checkSnapshots(ctx context.Context, c *session) error {
 	return nil
 }
 
-func (c *session) checkSnapshot(ctx context.Context, n snapshot) error {
-	if _, err := c.recipe(ctx, n.Fingerprint); err != nil {
+func (r rows) check(ctx context.Context, n rules.Snapshot) error {
+	if _, err := r.Recipe(ctx, n.Fingerprint); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 	}
 	var files, bare int
-	_, err := c.one(ctx, `SELECT count(*), count(*) FILTER (WHERE hash IS NULL) FROM manifest AS m
+	_, err := r.c.one(ctx, `SELECT count(*), count(*) FILTER (WHERE hash IS NULL) FROM manifest AS m
 		LEFT JOIN contents AS x ON x.tenant = $1 AND x.hash = m.content
 		WHERE m.tenant = $1 AND codebase = $2 AND first <= $3 AND last > $3`, []any{string(n.Codebase), int64(n.Number)}, &files, &bare)
-	if err := complete(err, "manifest", n, files, n.Files); err != nil {
+	if err := rules.Complete(err, "manifest", n.Snapshot, files, n.Files); err != nil {
 		return err
 	}
 	if bare > 0 {
 		return fmt.Errorf("the contents of %d files of snapshot %d are gone: %w", bare, n.Number, store.ErrCorrupt)
 	}
-	_, err = c.segmentRefs(ctx, n)
+	_, err = rules.Refs(ctx, r, n)
 	return err
 }
 

@@ -1,15 +1,13 @@
 package pgstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 const selectCodebases = `SELECT id, place, root, name, device, inode, registered_at, current, latest, failure
@@ -43,29 +41,24 @@ func (c *session) codebases(ctx context.Context, condition string, args ...any) 
 }
 
 func (c *session) codebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
-	return c.oneCodebase(ctx, id, " AND id = $2")
+	return c.oneCodebase(ctx, string(id), " AND id = $2", string(id))
 }
 
-// holdCodebase is codebase while no other transaction changes it or its snapshots.
-func (c *session) holdCodebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
-	return c.oneCodebase(ctx, id, " AND id = $2 FOR NO KEY UPDATE")
-}
-
-func (c *session) oneCodebase(ctx context.Context, id store.CodebaseID, condition string) (store.Codebase, error) {
-	all, err := c.codebases(ctx, condition, string(id))
+func (c *session) oneCodebase(ctx context.Context, what, condition string, args ...any) (store.Codebase, error) {
+	all, err := c.codebases(ctx, condition, args...)
 	if err == nil && len(all) == 0 {
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return store.Codebase{}, fmt.Errorf("codebase %s: %w", id, err)
+		return store.Codebase{}, fmt.Errorf("codebase %s: %w", what, err)
 	}
 	return all[0], nil
 }
 
 // Codebase returns one codebase.
 func (s *Store) Codebase(ctx context.Context, id store.CodebaseID) (found store.Codebase, err error) {
-	err = s.view(ctx, func(c *session) error {
-		found, err = c.codebase(ctx, id)
+	err = s.look(ctx, func(r rows) error {
+		found, err = r.Codebase(ctx, id)
 		return err
 	})
 	return found, err
@@ -73,54 +66,24 @@ func (s *Store) Codebase(ctx context.Context, id store.CodebaseID) (found store.
 
 // Codebases lists all, sorted by name, then id.
 func (s *Store) Codebases(ctx context.Context) (all []store.Codebase, err error) {
-	err = s.view(ctx, func(c *session) error {
-		all, err = c.codebases(ctx, "")
+	err = s.look(ctx, func(r rows) error {
+		all, err = r.Codebases(ctx)
 		return err
 	})
-	slices.SortFunc(all, func(a, b store.Codebase) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
+	rules.SortCodebases(all)
 	return all, err
 }
 
 // Register adds a codebase, or returns the one that has its root in its place.
 func (s *Store) Register(ctx context.Context, asked store.Codebase) (registered store.Codebase, err error) {
-	err = s.write(ctx, func(c *session) error {
-		registered, err = s.register(ctx, c, asked)
+	err = s.change(ctx, func(r rows) error {
+		registered, err = rules.Register(ctx, r, asked, s.now())
 		return err
 	})
 	if err != nil {
 		return store.Codebase{}, err
 	}
 	return registered, nil
-}
-
-func (s *Store) register(ctx context.Context, c *session, asked store.Codebase) (store.Codebase, error) {
-	standing := func() ([]store.Codebase, error) {
-		return c.codebases(ctx, " AND place = $2 AND root = $3", blob(asked.Place), blob(asked.Root))
-	}
-	if all, err := standing(); err != nil || len(all) > 0 {
-		return append(all, store.Codebase{})[0], err
-	}
-	if err := store.ValidCodebaseID(asked.ID); err != nil {
-		return store.Codebase{}, err
-	}
-	// Another process may register the same root or id now; the one that waits finds it.
-	now := s.now()
-	n, err := c.exec(ctx, `INSERT INTO codebases (tenant, id, place, root, name, device, inode, registered_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
-		string(asked.ID), blob(asked.Place), blob(asked.Root), blob(asked.Name), int64(asked.Identity.Device), int64(asked.Identity.Inode), instant(now))
-	if err != nil {
-		return store.Codebase{}, fmt.Errorf("register codebase %s: %w", asked.ID, err)
-	}
-	all, err := standing()
-	if err != nil {
-		return store.Codebase{}, err
-	}
-	if n == 0 && len(all) == 0 {
-		return store.Codebase{}, fmt.Errorf("register codebase %s: the id has another root: %w", asked.ID, store.ErrConflict)
-	}
-	return all[0], nil
 }
 
 // SetIdentity records the identity of the codebase's root.
@@ -150,26 +113,59 @@ func (c *session) updateCodebase(ctx context.Context, id store.CodebaseID, set s
 
 // Clear removes a codebase. Its committed events stay in the outbox.
 func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
-	return s.writeAlone(ctx, func(c *session) error {
-		for _, statement := range []string{
-			// What only this codebase names has no grace any more.
-			`UPDATE segments SET put_at = 0 WHERE tenant = $1 AND put_at <> 0
-				AND id IN (SELECT unnest(segments) FROM snapshots WHERE tenant = $1 AND codebase = $2)`,
-			`UPDATE contents SET put_at = 0 WHERE tenant = $1 AND put_at <> 0
-				AND hash IN (SELECT content FROM manifest WHERE tenant = $1 AND codebase = $2)`,
-			"DELETE FROM snapshots WHERE tenant = $1 AND codebase = $2",
-			"DELETE FROM manifest WHERE tenant = $1 AND codebase = $2",
-			"DELETE FROM stats WHERE tenant = $1 AND codebase = $2",
-			"DELETE FROM failures WHERE tenant = $1 AND codebase = $2",
-			"DELETE FROM codebases WHERE tenant = $1 AND id = $2",
-		} {
-			if _, err := c.exec(ctx, statement, string(id)); err != nil {
-				return fmt.Errorf("clear codebase %s: %w", id, err)
-			}
-		}
-		if _, err := c.exec(ctx, "DELETE FROM sessions WHERE tenant = $1"); err != nil {
-			return fmt.Errorf("clear sessions: %w", err)
-		}
-		return nil
-	})
+	return s.changeAlone(ctx, func(r rows) error { return rules.Clear(ctx, r, id) })
+}
+
+// Codebase returns one codebase.
+func (r rows) Codebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
+	return r.c.oneCodebase(ctx, string(id), " AND id = $2"+r.lock, string(id))
+}
+
+// Codebases lists all.
+func (r rows) Codebases(ctx context.Context) ([]store.Codebase, error) { return r.c.codebases(ctx, "") }
+
+// CodebaseAt returns the codebase that has a root in a place.
+func (r rows) CodebaseAt(ctx context.Context, place, root string) (store.Codebase, error) {
+	return r.c.oneCodebase(ctx, "at "+root, " AND place = $2 AND root = $3", blob(place), blob(root))
+}
+
+// AddCodebase adds a codebase. When another process adds one with its root or id now, it
+// waits for that.
+func (r rows) AddCodebase(ctx context.Context, c store.Codebase) (bool, error) {
+	n, err := r.c.exec(ctx, `INSERT INTO codebases (tenant, id, place, root, name, device, inode, registered_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+		string(c.ID), blob(c.Place), blob(c.Root), blob(c.Name), int64(c.Identity.Device), int64(c.Identity.Inode), instant(c.RegisteredAt))
+	return n > 0, err
+}
+
+// PutHeads writes the numbers of the current and the latest snapshot.
+func (r rows) PutHeads(ctx context.Context, c store.Codebase) error {
+	return r.c.updateCodebase(ctx, c.ID, "current = $3, latest = $4", int64(c.Current), int64(c.Latest))
+}
+
+// EndGraceOf ends the grace of the contents and segments that a codebase names.
+func (r rows) EndGraceOf(ctx context.Context, id store.CodebaseID) error {
+	return r.c.all(ctx, []string{
+		`UPDATE segments SET put_at = 0 WHERE tenant = $1 AND put_at <> 0
+			AND id IN (SELECT unnest(segments) FROM snapshots WHERE tenant = $1 AND codebase = $2)`,
+		`UPDATE contents SET put_at = 0 WHERE tenant = $1 AND put_at <> 0
+			AND hash IN (SELECT content FROM manifest WHERE tenant = $1 AND codebase = $2)`,
+	}, string(id))
+}
+
+// DropCodebase drops a codebase with its rows.
+func (r rows) DropCodebase(ctx context.Context, id store.CodebaseID) error {
+	return r.c.all(ctx, []string{
+		"DELETE FROM snapshots WHERE tenant = $1 AND codebase = $2",
+		"DELETE FROM manifest WHERE tenant = $1 AND codebase = $2",
+		"DELETE FROM stats WHERE tenant = $1 AND codebase = $2",
+		"DELETE FROM failures WHERE tenant = $1 AND codebase = $2",
+		"DELETE FROM codebases WHERE tenant = $1 AND id = $2",
+	}, string(id))
+}
+
+// DropSessions drops every session.
+func (r rows) DropSessions(ctx context.Context) error {
+	_, err := r.c.exec(ctx, "DELETE FROM sessions WHERE tenant = $1")
+	return err
 }

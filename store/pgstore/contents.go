@@ -43,11 +43,16 @@ func (s *Store) unpackContent(h merkle.Hash, packed []byte) ([]byte, error) {
 
 // HasContents returns the hashes that the store holds.
 func (s *Store) HasContents(ctx context.Context, hashes []merkle.Hash) (has map[merkle.Hash]bool, err error) {
-	err = s.view(ctx, func(c *session) error {
-		has, err = c.hasContents(ctx, hashes)
+	err = s.look(ctx, func(r rows) error {
+		has, err = r.HasContents(ctx, hashes)
 		return err
 	})
 	return has, err
+}
+
+// HasContents returns the hashes that are stored.
+func (r rows) HasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
+	return r.c.hasContents(ctx, hashes)
 }
 
 func (c *session) hasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {

@@ -1,16 +1,13 @@
 package pgstore
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 const failureColumns = "path, content, stage, version, tries, reason, parked, at"
@@ -38,7 +35,6 @@ func (c *session) failures(ctx context.Context, id store.CodebaseID, query strin
 	if err != nil {
 		return nil, fmt.Errorf("failures of codebase %s: %w", id, err)
 	}
-	slices.SortFunc(all, compareFailures)
 	return all, nil
 }
 
@@ -46,11 +42,8 @@ const selectFailures = "SELECT " + failureColumns + " FROM failures WHERE tenant
 
 // Failures lists the failures of a codebase.
 func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.Failure, err error) {
-	err = s.view(ctx, func(c *session) error {
-		if _, err := c.codebase(ctx, id); err != nil {
-			return err
-		}
-		all, err = c.failures(ctx, id, selectFailures)
+	err = s.look(ctx, func(r rows) error {
+		all, err = rules.Failures(ctx, r, id)
 		return err
 	})
 	return all, err
@@ -58,28 +51,9 @@ func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.
 
 // RecordFailure adds one try to a failure.
 func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool, announce func(store.Failure) (store.OutboxEvent, error)) (recorded store.Failure, err error) {
-	err = s.write(ctx, func(c *session) error {
-		if _, err := c.codebase(ctx, f.Codebase); err != nil {
-			return err
-		}
-		all, err := c.failures(ctx, f.Codebase, `INSERT INTO failures AS old (tenant, codebase, `+failureColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8 OR 1 >= $9, $10)
-			ON CONFLICT (tenant, codebase, path, content, stage, version) DO UPDATE SET tries = old.tries + 1,
-				reason = excluded.reason, parked = old.parked OR excluded.parked OR old.tries + 1 >= $9, at = excluded.at
-			RETURNING `+failureColumns,
-			blob(f.Path), f.Content[:], string(f.Stage), f.Version, blob(f.Reason), park, int64(store.MaxTries), instant(f.At))
-		if err != nil {
-			return fmt.Errorf("record failure of %q: %w", f.Path, err)
-		}
-		c.written++
-		if recorded = all[0]; !recorded.Parked || announce == nil {
-			return nil
-		}
-		e, err := announce(recorded)
-		if err != nil {
-			return err
-		}
-		return c.putOutbox(ctx, []store.OutboxEvent{e})
+	err = s.change(ctx, func(r rows) error {
+		recorded, err = rules.RecordFailure(ctx, r, f, park, announce)
+		return err
 	})
 	if err != nil {
 		return store.Failure{}, err
@@ -89,29 +63,41 @@ func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool, a
 
 // ForgetFailures removes failures and returns those that were parked.
 func (s *Store) ForgetFailures(ctx context.Context, id store.CodebaseID, path string) (parked []store.Failure, err error) {
-	err = s.write(ctx, func(c *session) error {
-		if _, err := c.codebase(ctx, id); err != nil {
-			return err
-		}
-		all, err := c.failures(ctx, id, `DELETE FROM failures WHERE tenant = $1 AND codebase = $2 AND ($3 = ''::bytea OR path = $3)
-			RETURNING `+failureColumns, blob(path))
-		c.written += int64(len(all))
-		parked = slices.DeleteFunc(all, func(f store.Failure) bool { return !f.Parked })
+	err = s.change(ctx, func(r rows) error {
+		parked, err = rules.ForgetFailures(ctx, r, id, path)
 		return err
 	})
 	return parked, err
 }
 
-func compareFailures(a, b store.Failure) int {
-	if a.Parked != b.Parked {
-		if a.Parked {
-			return -1
-		}
-		return 1
+// Failures lists the failures of a codebase.
+func (r rows) Failures(ctx context.Context, id store.CodebaseID) ([]store.Failure, error) {
+	return r.c.failures(ctx, id, selectFailures)
+}
+
+// Failure returns the record with the identity of f.
+func (r rows) Failure(ctx context.Context, f store.Failure) (store.Failure, error) {
+	all, err := r.c.failures(ctx, f.Codebase, selectFailures+" AND path = $3 AND content = $4 AND stage = $5 AND version = $6",
+		blob(f.Path), f.Content[:], string(f.Stage), f.Version)
+	return append(all, store.Failure{})[0], err
+}
+
+// PutFailure writes a record.
+func (r rows) PutFailure(ctx context.Context, f store.Failure) error {
+	_, err := r.c.exec(ctx, `INSERT INTO failures (tenant, codebase, `+failureColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (tenant, codebase, path, content, stage, version) DO UPDATE SET
+			tries = excluded.tries, reason = excluded.reason, parked = excluded.parked, at = excluded.at`,
+		string(f.Codebase), blob(f.Path), f.Content[:], string(f.Stage), f.Version, int64(f.Tries), blob(f.Reason), f.Parked, instant(f.At))
+	if err != nil {
+		return fmt.Errorf("record failure of %q: %w", f.Path, err)
 	}
-	return cmp.Or(
-		strings.Compare(a.Path, b.Path),
-		bytes.Compare(a.Content[:], b.Content[:]),
-		cmp.Compare(a.Stage, b.Stage),
-		strings.Compare(a.Version, b.Version))
+	return nil
+}
+
+// DropFailures drops the failures of a path, or with "" of all.
+func (r rows) DropFailures(ctx context.Context, id store.CodebaseID, path string) ([]store.Failure, error) {
+	all, err := r.c.failures(ctx, id, `DELETE FROM failures WHERE tenant = $1 AND codebase = $2 AND ($3 = ''::bytea OR path = $3)
+		RETURNING `+failureColumns, blob(path))
+	r.c.written += int64(len(all))
+	return all, err
 }

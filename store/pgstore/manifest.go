@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 const selectFiles = "SELECT path, content, size, language, flags, renamed FROM manifest WHERE tenant = $1 AND codebase = $2"
@@ -43,18 +45,18 @@ func (s *Store) Manifest(ctx context.Context, id store.CodebaseID, number uint64
 		count, after, first := 0, "", true
 		for {
 			var page []store.FileEntry
-			var n snapshot
-			err := s.view(ctx, func(c *session) (err error) {
-				if n, err = c.snapshot(ctx, id, number); err != nil {
+			var n rules.Snapshot
+			err := s.look(ctx, func(r rows) (err error) {
+				if n, err = r.Snapshot(ctx, id, number); err != nil {
 					return err
 				}
-				page, err = c.files(ctx, id, ` AND first <= $3 AND last > $3 AND (path > $4 OR $5) ORDER BY path LIMIT $6`,
+				page, err = r.c.files(ctx, id, ` AND first <= $3 AND last > $3 AND (path > $4 OR $5) ORDER BY path LIMIT $6`,
 					int64(number), blob(after), first, pageFiles)
 				return err
 			})
 			count += len(page)
 			if len(page) < pageFiles {
-				err = complete(err, "manifest", n, count, n.Files)
+				err = rules.Complete(err, "manifest", n.Snapshot, count, n.Files)
 			}
 			if err != nil {
 				yield(store.FileEntry{}, err)
@@ -73,24 +75,13 @@ func (s *Store) Manifest(ctx context.Context, id store.CodebaseID, number uint64
 	}
 }
 
-// complete returns store.ErrCorrupt when rows of a snapshot are missing.
-func complete(err error, what string, n snapshot, got, want int) error {
-	if err == nil && got != want {
-		err = fmt.Errorf("%d rows, want %d: %w", got, want, store.ErrCorrupt)
-	}
-	if err != nil {
-		return fmt.Errorf("%s of snapshot %d: %w", what, n.Number, err)
-	}
-	return nil
-}
-
 // File returns one file of a snapshot.
 func (s *Store) File(ctx context.Context, id store.CodebaseID, number uint64, path string) (entry store.FileEntry, err error) {
-	err = s.view(ctx, func(c *session) error {
-		if _, err := c.snapshot(ctx, id, number); err != nil {
+	err = s.look(ctx, func(r rows) error {
+		if _, err := r.Snapshot(ctx, id, number); err != nil {
 			return err
 		}
-		files, err := c.files(ctx, id, " AND path = $3 AND first <= $4 AND last > $4", blob(path), int64(number))
+		files, err := r.c.files(ctx, id, " AND path = $3 AND first <= $4 AND last > $4", blob(path), int64(number))
 		if err == nil && len(files) == 0 {
 			err = store.ErrNotFound
 		}
@@ -105,41 +96,79 @@ func (s *Store) File(ctx context.Context, id store.CodebaseID, number uint64, pa
 
 // Delta returns what a snapshot changed against its base.
 func (s *Store) Delta(ctx context.Context, id store.CodebaseID, number uint64) (upserted []store.FileEntry, removed []string, err error) {
-	err = s.view(ctx, func(c *session) error {
-		n, err := c.snapshot(ctx, id, number)
-		if err != nil {
-			return err
-		}
-		if upserted, err = c.upserted(ctx, n); err != nil {
-			return err
-		}
-		removed, err = c.removed(ctx, n)
-		if err == nil && n.Base == n.Parent && n.Base > 0 {
-			err = complete(nil, "delta", n, len(upserted)+len(removed), n.Changed)
-		}
+	err = s.look(ctx, func(r rows) error {
+		upserted, removed, err = rules.Delta(ctx, r, id, number)
 		return err
 	})
+	return upserted, removed, err
+}
+
+// Pending lists the work of a snapshot.
+func (s *Store) Pending(ctx context.Context, id store.CodebaseID, number uint64, recipe store.Recipe) (pending []store.PendingFile, err error) {
+	err = s.look(ctx, func(r rows) error {
+		pending, err = rules.Pending(ctx, r, id, number, recipe)
+		return err
+	})
+	return pending, err
+}
+
+// openEnd is the end of the manifest rows of the latest snapshot.
+const openEnd = math.MaxInt64
+
+// EditManifest ends and adds rows.
+func (r rows) EditManifest(ctx context.Context, n store.Snapshot, upserts []store.FileEntry, removes []string) (ended rules.Ended, err error) {
+	if len(upserts)+len(removes) == 0 {
+		return ended, nil
+	}
+	err = r.c.stage(ctx, stageFiles, len(upserts), func(i int) ([]any, error) {
+		f := upserts[i]
+		return []any{blob(f.Path), f.Content[:], f.Size, blob(f.Language), int16(f.Flags), blob(f.RenamedFrom)}, nil
+	})
 	if err != nil {
-		return nil, nil, err
+		return ended, err
 	}
-	return upserted, removed, nil
+	if n.Parent > 0 {
+		if ended, err = r.endFiles(ctx, n, removes); err != nil {
+			return ended, fmt.Errorf("end rows of the manifest: %w", err)
+		}
+	}
+	if len(upserts) == 0 {
+		return ended, nil
+	}
+	_, err = r.c.exec(ctx, `INSERT INTO manifest (tenant, codebase, path, first, last, content, size, language, flags, renamed)
+		SELECT $1, $2, path, $3, $4, content, size, language, flags, renamed FROM stage_files`,
+		string(n.Codebase), int64(n.Number), int64(openEnd))
+	if err != nil {
+		return ended, fmt.Errorf("add rows to the manifest: %w", err)
+	}
+	return ended, nil
 }
 
-// upserted lists the files of a snapshot that began after its base.
-func (c *session) upserted(ctx context.Context, n snapshot) ([]store.FileEntry, error) {
-	files, err := c.files(ctx, n.Codebase, " AND first > $3 AND first <= $4 AND last > $4 ORDER BY path", int64(n.Base), int64(n.Number))
-	if n.Base == 0 {
-		return files, complete(err, "delta", n, len(files), n.Files)
+// endFiles ends the rows of the parent at the paths that are staged and at those removed.
+func (r rows) endFiles(ctx context.Context, n store.Snapshot, removes []string) (ended rules.Ended, err error) {
+	paths := make([][]byte, len(removes))
+	for i, path := range removes {
+		paths[i] = blob(path)
 	}
-	return files, complete(err, "delta", n, 0, 0)
+	var files, removed int64
+	_, err = r.c.one(ctx, `WITH ended AS (
+			UPDATE manifest SET last = $3 WHERE tenant = $1 AND codebase = $2 AND last = $4
+			AND path IN (SELECT path FROM stage_files UNION SELECT unnest($5::bytea[])) RETURNING path, size)
+		SELECT count(*), coalesce(sum(size), 0)::bigint, count(*) FILTER (WHERE path NOT IN (SELECT path FROM stage_files)) FROM ended`,
+		[]any{string(n.Codebase), int64(n.Number), int64(openEnd), paths}, &files, &ended.Bytes, &removed)
+	ended.Files, ended.Removed = int(files), int(removed)
+	r.c.written += files
+	return ended, err
 }
 
-// removed lists the paths of a snapshot's base that it does not have.
-func (c *session) removed(ctx context.Context, n snapshot) (paths []string, err error) {
-	if n.Base == 0 {
-		return nil, nil
-	}
-	err = c.each(ctx, `SELECT path FROM manifest AS gone
+// Upserted lists the files of a snapshot that began after its base.
+func (r rows) Upserted(ctx context.Context, n store.Snapshot) ([]store.FileEntry, error) {
+	return r.c.files(ctx, n.Codebase, " AND first > $3 AND first <= $4 AND last > $4 ORDER BY path", int64(n.Base), int64(n.Number))
+}
+
+// Removed lists the paths of a snapshot's base that it does not have.
+func (r rows) Removed(ctx context.Context, n store.Snapshot) (paths []string, err error) {
+	err = r.c.each(ctx, `SELECT path FROM manifest AS gone
 		WHERE tenant = $1 AND codebase = $2 AND last > $3 AND last <= $4 AND last < 9223372036854775807 AND first <= $3
 		AND NOT EXISTS (SELECT FROM manifest AS kept WHERE kept.tenant = $1 AND kept.codebase = $2
 			AND kept.path = gone.path AND kept.first <= $4 AND kept.last > $4)
@@ -149,57 +178,14 @@ func (c *session) removed(ctx context.Context, n snapshot) (paths []string, err 
 		paths = append(paths, string(path))
 		return err
 	})
-	return paths, complete(err, "delta", n, 0, 0)
+	return paths, err
 }
 
-// Pending lists the work of a snapshot.
-func (s *Store) Pending(ctx context.Context, id store.CodebaseID, number uint64, recipe store.Recipe) (pending []store.PendingFile, err error) {
-	err = s.view(ctx, func(c *session) error {
-		n, err := c.snapshot(ctx, id, number)
-		if err != nil {
-			return err
-		}
-		pending, err = s.pending(ctx, c, n, recipe)
-		return err
-	})
-	return pending, err
-}
-
-func (s *Store) pending(ctx context.Context, c *session, n snapshot, recipe store.Recipe) (pending []store.PendingFile, err error) {
-	files, err := c.upserted(ctx, n)
-	if err != nil || len(files) == 0 {
-		return nil, err
+// Progress returns which keys have a syntax and which are marked.
+func (r rows) Progress(ctx context.Context, embedding string, keys []store.SyntaxKey) (chunked, embedded map[store.SyntaxKey]bool, err error) {
+	if chunked, err = r.s.hasSyntax(ctx, r.c, keys); err != nil {
+		return nil, nil, err
 	}
-	failures, err := c.failures(ctx, n.Codebase, selectFailures+" AND parked")
-	if err != nil {
-		return nil, err
-	}
-	rule := store.NewRule(recipe, failures)
-	keys := make([]store.SyntaxKey, len(files))
-	for i, f := range files {
-		keys[i] = rule.Key(f)
-	}
-	chunked, err := s.hasSyntax(ctx, c, keys)
-	if err != nil {
-		return nil, err
-	}
-	embedded, err := s.hasEmbedded(ctx, c, rule.Embedding(), keys)
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range files {
-		if standing := rule.Standing(f, chunked[keys[i]], embedded[keys[i]]); !standing.Settled() {
-			pending = append(pending, store.PendingFile{FileEntry: f, Stage: standing.Lacks})
-		}
-	}
-	return pending, nil
-}
-
-// lacking lists the work of a snapshot under its own recipe.
-func (s *Store) lacking(ctx context.Context, c *session, n snapshot) ([]store.PendingFile, error) {
-	recipe, err := c.recipe(ctx, n.Fingerprint)
-	if err != nil {
-		return nil, err
-	}
-	return s.pending(ctx, c, n, recipe)
+	embedded, err = r.s.hasEmbedded(ctx, r.c, embedding, keys)
+	return chunked, embedded, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 // Outbox lists the oldest events that are not marked as published.
@@ -30,7 +31,7 @@ func (s *Store) Outbox(ctx context.Context, limit int) (events []store.OutboxEve
 
 // PutOutbox commits events.
 func (s *Store) PutOutbox(ctx context.Context, events []store.OutboxEvent) error {
-	return s.write(ctx, func(c *session) error { return c.putOutbox(ctx, events) })
+	return s.change(ctx, func(r rows) error { return r.PutOutbox(ctx, events) })
 }
 
 // eventKeys are the identities of events as arguments.
@@ -41,13 +42,13 @@ func eventKeys(events []store.OutboxEvent) (codebases []string, snapshots, parts
 	return codebases, snapshots, parts
 }
 
-// putOutbox is the last statement of its transaction: from here to the commit no other
+// PutOutbox is the last statement of its transaction: from here to the commit no other
 // puts events, so that they are numbered in the order of commits.
-func (c *session) putOutbox(ctx context.Context, events []store.OutboxEvent) error {
+func (r rows) PutOutbox(ctx context.Context, events []store.OutboxEvent) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if _, err := c.exec(ctx, "SELECT pg_advisory_xact_lock("+outboxLock+")"); err != nil {
+	if _, err := r.c.exec(ctx, "SELECT pg_advisory_xact_lock("+outboxLock+")"); err != nil {
 		return fmt.Errorf("wait for the outbox: %w", err)
 	}
 	codebases, snapshots, parts := eventKeys(events)
@@ -55,7 +56,7 @@ func (c *session) putOutbox(ctx context.Context, events []store.OutboxEvent) err
 	for i, e := range events {
 		data[i] = append([]byte{}, e.Data...)
 	}
-	_, err := c.exec(ctx, `INSERT INTO outbox (tenant, codebase, snapshot, part, data)
+	_, err := r.c.exec(ctx, `INSERT INTO outbox (tenant, codebase, snapshot, part, data)
 		SELECT $1, codebase, snapshot, part, data FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
 			WITH ORDINALITY AS e (codebase, snapshot, part, data, place) ORDER BY place ON CONFLICT DO NOTHING`,
 		codebases, snapshots, parts, data)
@@ -67,29 +68,25 @@ func (c *session) putOutbox(ctx context.Context, events []store.OutboxEvent) err
 
 // MarkPublished takes events out of the outbox and moves the log position.
 func (s *Store) MarkPublished(ctx context.Context, events []store.OutboxEvent, at store.LogPosition) error {
-	return s.write(ctx, func(c *session) error {
-		before, err := c.position(ctx, " FOR NO KEY UPDATE")
-		if err != nil {
-			return err
-		}
-		codebases, snapshots, parts := eventKeys(events)
-		_, err = c.exec(ctx, `DELETE FROM outbox USING unnest($2::text[], $3::bigint[], $4::bigint[]) AS e (codebase, snapshot, part)
-			WHERE tenant = $1 AND outbox.codebase = e.codebase AND outbox.snapshot = e.snapshot AND outbox.part = e.part`,
-			codebases, snapshots, parts)
-		if err != nil {
-			return fmt.Errorf("mark events: %w", err)
-		}
-		if at.Incarnation == before.Incarnation {
-			at.Sequence = max(at.Sequence, before.Sequence)
-		}
-		return c.setPosition(ctx, at)
-	})
+	return s.change(ctx, func(r rows) error { return rules.MarkPublished(ctx, r, events, at) })
+}
+
+// DropOutbox drops events.
+func (r rows) DropOutbox(ctx context.Context, events []store.OutboxEvent) error {
+	codebases, snapshots, parts := eventKeys(events)
+	_, err := r.c.exec(ctx, `DELETE FROM outbox USING unnest($2::text[], $3::bigint[], $4::bigint[]) AS e (codebase, snapshot, part)
+		WHERE tenant = $1 AND outbox.codebase = e.codebase AND outbox.snapshot = e.snapshot AND outbox.part = e.part`,
+		codebases, snapshots, parts)
+	if err != nil {
+		return fmt.Errorf("mark events: %w", err)
+	}
+	return nil
 }
 
 // LogPosition returns the position recorded last.
 func (s *Store) LogPosition(ctx context.Context) (at store.LogPosition, err error) {
-	err = s.view(ctx, func(c *session) error {
-		at, err = c.position(ctx, "")
+	err = s.look(ctx, func(r rows) error {
+		at, err = r.Position(ctx)
 		return err
 	})
 	return at, err
@@ -97,14 +94,15 @@ func (s *Store) LogPosition(ctx context.Context) (at store.LogPosition, err erro
 
 // SetLogPosition records the log position as it is given.
 func (s *Store) SetLogPosition(ctx context.Context, at store.LogPosition) error {
-	return s.write(ctx, func(c *session) error { return c.setPosition(ctx, at) })
+	return s.change(ctx, func(r rows) error { return r.PutPosition(ctx, at) })
 }
 
-func (c *session) position(ctx context.Context, lock string) (at store.LogPosition, err error) {
+// Position returns the log position.
+func (r rows) Position(ctx context.Context) (at store.LogPosition, err error) {
 	var sequence int64
-	found, err := c.one(ctx, "SELECT incarnation, sequence FROM stores WHERE tenant = $1"+lock, nil, &at.Incarnation, &sequence)
+	found, err := r.c.one(ctx, "SELECT incarnation, sequence FROM stores WHERE tenant = $1"+r.lock, nil, &at.Incarnation, &sequence)
 	if err == nil && !found {
-		err = fmt.Errorf("tenant %s has no store: %w", c.tenant, store.ErrCorrupt)
+		err = fmt.Errorf("tenant %s has no store: %w", r.c.tenant, store.ErrCorrupt)
 	}
 	if err != nil {
 		return store.LogPosition{}, fmt.Errorf("log position: %w", err)
@@ -113,8 +111,9 @@ func (c *session) position(ctx context.Context, lock string) (at store.LogPositi
 	return at, nil
 }
 
-func (c *session) setPosition(ctx context.Context, at store.LogPosition) error {
-	_, err := c.exec(ctx, "UPDATE stores SET incarnation = $2, sequence = $3 WHERE tenant = $1", at.Incarnation, int64(at.Sequence))
+// PutPosition writes the log position.
+func (r rows) PutPosition(ctx context.Context, at store.LogPosition) error {
+	_, err := r.c.exec(ctx, "UPDATE stores SET incarnation = $2, sequence = $3 WHERE tenant = $1", at.Incarnation, int64(at.Sequence))
 	if err != nil {
 		return fmt.Errorf("set log position: %w", err)
 	}

@@ -43,6 +43,86 @@ func (c *session) segments(ctx context.Context, ids []store.SegmentID) (map[stor
 	return known, nil
 }
 
+// numbers are ids as an argument.
+func numbers(ids []store.SegmentID) []int64 {
+	out := make([]int64, len(ids))
+	for i, id := range ids {
+		out[i] = int64(id)
+	}
+	return out
+}
+
+// stored returns one segment, or store.ErrNotFound.
+func (c *session) stored(ctx context.Context, id store.SegmentID) (storedSegment, error) {
+	known, err := c.segments(ctx, []store.SegmentID{id})
+	g, ok := known[id]
+	if err == nil && !ok {
+		err = fmt.Errorf("segment %d: %w", id, store.ErrNotFound)
+	}
+	return g, err
+}
+
+// Segments returns those of the segments that exist.
+func (r rows) Segments(ctx context.Context, ids []store.SegmentID) (map[store.SegmentID]store.SegmentRef, error) {
+	known, err := r.c.segments(ctx, ids)
+	refs := make(map[store.SegmentID]store.SegmentRef, len(known))
+	for id, g := range known {
+		refs[id] = g.ref
+	}
+	return refs, err
+}
+
+// EndGraceOfSegments makes segments old.
+func (r rows) EndGraceOfSegments(ctx context.Context, ids []store.SegmentID) error {
+	_, err := r.c.exec(ctx, "UPDATE segments SET put_at = 0 WHERE tenant = $1 AND id = ANY($2) AND put_at <> 0", numbers(ids))
+	if err != nil {
+		return fmt.Errorf("age segments: %w", err)
+	}
+	return nil
+}
+
+// Dead lists the files of segments that are dead in a snapshot.
+func (r rows) Dead(ctx context.Context, number uint64, ids []store.SegmentID) (map[store.SegmentID][]uint32, error) {
+	dead := map[store.SegmentID][]uint32{}
+	err := r.c.each(ctx, "SELECT segment, ordinals FROM dead WHERE tenant = $1 AND segment = ANY($2) AND since <= $3",
+		[]any{numbers(ids), int64(number)}, func(rows pgx.Rows) error {
+			var id int64
+			var ordinals []int64
+			if err := rows.Scan(&id, &ordinals); err != nil {
+				return err
+			}
+			for _, ordinal := range ordinals {
+				dead[store.SegmentID(id)] = append(dead[store.SegmentID(id)], uint32(ordinal))
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read dead files: %w", err)
+	}
+	return dead, nil
+}
+
+// AddDead adds files to those of segments that die with a snapshot.
+func (r rows) AddDead(ctx context.Context, number uint64, dead map[store.SegmentID][]uint32) error {
+	var segments, ordinals []int64
+	for id, files := range dead {
+		for _, ordinal := range files {
+			segments, ordinals = append(segments, int64(id)), append(ordinals, int64(ordinal))
+		}
+	}
+	if len(segments) == 0 {
+		return nil
+	}
+	_, err := r.c.exec(ctx, `INSERT INTO dead (tenant, segment, since, ordinals)
+		SELECT $1, segment, $2, array_agg(ordinal) FROM unnest($3::bigint[], $4::bigint[]) AS d (segment, ordinal) GROUP BY segment
+		ON CONFLICT (tenant, segment, since) DO UPDATE SET ordinals = dead.ordinals || excluded.ordinals`,
+		int64(number), segments, ordinals)
+	if err != nil {
+		return fmt.Errorf("put dead files: %w", err)
+	}
+	return nil
+}
+
 // partSize is how many bytes of a segment are one row.
 const partSize = 4 << 20
 
@@ -86,9 +166,8 @@ func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chun
 // OpenSegment maps a segment, which is fetched when it is not cached.
 func (s *Store) OpenSegment(ctx context.Context, id store.SegmentID) (store.Segment, error) {
 	var g storedSegment
-	err := s.view(ctx, func(c *session) error {
-		known, err := c.exist(ctx, []store.SegmentID{id})
-		g = known[id]
+	err := s.view(ctx, func(c *session) (err error) {
+		g, err = c.stored(ctx, id)
 		return err
 	})
 	if err != nil {
@@ -117,7 +196,7 @@ func (s *Store) fetch(ctx context.Context, g storedSegment, w io.Writer) error {
 			found, err = c.one(ctx, "SELECT body FROM segment_parts WHERE tenant = $1 AND segment = $2 AND part = $3",
 				[]any{int64(g.ref.ID), part}, &body)
 			if err == nil && !found {
-				_, err = c.exist(ctx, []store.SegmentID{g.ref.ID}) // or was it collected meanwhile?
+				_, err = c.stored(ctx, g.ref.ID) // or was it collected meanwhile?
 			}
 			return err
 		})

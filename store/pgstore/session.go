@@ -42,6 +42,16 @@ func (c *session) exec(ctx context.Context, query string, args ...any) (int64, e
 	return tag.RowsAffected(), nil
 }
 
+// all runs statements that take the same arguments.
+func (c *session) all(ctx context.Context, statements []string, args ...any) error {
+	for _, statement := range statements {
+		if _, err := c.exec(ctx, statement, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // one scans the first row into dest and reports whether there was one.
 func (c *session) one(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	found := false

@@ -8,19 +8,86 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// snapshot is a row of the table of snapshots.
-type snapshot struct {
-	store.Snapshot
-	segments []store.SegmentID
+// Snapshot returns one retained snapshot.
+func (s *Store) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (found store.Snapshot, err error) {
+	err = s.look(ctx, func(r rows) error {
+		n, err := r.Snapshot(ctx, id, number)
+		found = n.Snapshot
+		return err
+	})
+	if err != nil {
+		return store.Snapshot{}, err
+	}
+	return found, nil
+}
+
+// Snapshots lists the retained snapshots, newest first.
+func (s *Store) Snapshots(ctx context.Context, id store.CodebaseID) (all []store.Snapshot, err error) {
+	err = s.look(ctx, func(r rows) error {
+		all, err = rules.Snapshots(ctx, r, id)
+		return err
+	})
+	return all, err
+}
+
+// Open opens a snapshot.
+func (s *Store) Open(ctx context.Context, o store.Opening) (opened store.Snapshot, err error) {
+	if err := s.usable(ctx); err != nil {
+		return opened, err
+	}
+	packed := s.newPacking(o.Contents)
+	err = s.change(ctx, func(r rows) error {
+		opened, err = rules.Open(ctx, r, o, func() error { return packed.put(ctx, r.c) })
+		return err
+	})
+	if err != nil {
+		return store.Snapshot{}, err
+	}
+	return opened, nil
+}
+
+// Abandon gives up a snapshot that is not sealed full.
+func (s *Store) Abandon(ctx context.Context, id store.CodebaseID, number uint64) error {
+	return s.change(ctx, func(r rows) error { return rules.Abandon(ctx, r, id, number) })
+}
+
+// SetPinned keeps a snapshot from collection, or stops keeping it.
+func (s *Store) SetPinned(ctx context.Context, id store.CodebaseID, number uint64, pinned bool) error {
+	return s.change(ctx, func(r rows) error { return rules.SetPinned(ctx, r, id, number, pinned) })
+}
+
+// SetCurrent serves another sealed snapshot.
+func (s *Store) SetCurrent(ctx context.Context, id store.CodebaseID, number uint64) error {
+	return s.change(ctx, func(r rows) error { return rules.SetCurrent(ctx, r, id, number) })
+}
+
+// View returns a sealed snapshot with its segments.
+func (s *Store) View(ctx context.Context, id store.CodebaseID, number uint64) (view store.View, err error) {
+	err = s.look(ctx, func(r rows) error {
+		view, err = rules.View(ctx, r, id, number)
+		return err
+	})
+	return view, err
+}
+
+// Seal makes a snapshot readable at a level and current.
+func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
+	return s.change(ctx, func(r rows) error { return rules.Seal(ctx, r, seal) })
+}
+
+// ReplaceSegments swaps the list of segments of a sealed snapshot.
+func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number uint64, from, to []store.SegmentID) error {
+	return s.change(ctx, func(r rows) error { return rules.ReplaceSegments(ctx, r, id, number, from, to) })
 }
 
 const selectSnapshots = `SELECT codebase, number, parent, base, fingerprint, root, level, abandoned, rebuild, opened_at, sealed_at,
 	files, bytes, changed, pinned, ref, segments FROM snapshots WHERE tenant = $1 AND codebase = $2`
 
-func scanSnapshot(rows pgx.Rows) (n snapshot, err error) {
+func scanSnapshot(rows pgx.Rows) (n rules.Snapshot, err error) {
 	var codebase, fingerprint string
 	var number, parent, base, files, changed int64
 	var level int16
@@ -36,7 +103,7 @@ func scanSnapshot(rows pgx.Rows) (n snapshot, err error) {
 	n.Fingerprint, n.Level, n.Ref = store.Fingerprint(fingerprint), store.Level(level), string(ref)
 	n.OpenedAt, n.SealedAt, n.Files, n.Changed = timeOf(opened), timeOf(sealed), int(files), int(changed)
 	for _, id := range segments {
-		n.segments = append(n.segments, store.SegmentID(id))
+		n.Segments = append(n.Segments, store.SegmentID(id))
 	}
 	n.Root, err = hashOf(root)
 	return n, err
@@ -50,18 +117,9 @@ func hashOf(b []byte) (h merkle.Hash, err error) {
 	return merkle.Hash(b), nil
 }
 
-// plain are snapshots without their segments.
-func plain(rows []snapshot) []store.Snapshot {
-	all := make([]store.Snapshot, len(rows))
-	for i, n := range rows {
-		all[i] = n.Snapshot
-	}
-	return all
-}
-
-// snapshots lists the retained snapshots of a codebase, newest first.
-func (c *session) snapshots(ctx context.Context, id store.CodebaseID) (all []snapshot, err error) {
-	err = c.each(ctx, selectSnapshots+" ORDER BY number DESC", []any{string(id)}, func(rows pgx.Rows) error {
+// Snapshots lists the retained snapshots of a codebase, newest first.
+func (r rows) Snapshots(ctx context.Context, id store.CodebaseID) (all []rules.Snapshot, err error) {
+	err = r.c.each(ctx, selectSnapshots+" ORDER BY number DESC", []any{string(id)}, func(rows pgx.Rows) error {
 		n, err := scanSnapshot(rows)
 		all = append(all, n)
 		return err
@@ -72,16 +130,16 @@ func (c *session) snapshots(ctx context.Context, id store.CodebaseID) (all []sna
 	return all, nil
 }
 
-// snapshot returns one snapshot. It tells a codebase that is unknown from a snapshot.
-func (c *session) snapshot(ctx context.Context, id store.CodebaseID, number uint64) (n snapshot, err error) {
+// Snapshot returns one snapshot. It tells a codebase that is unknown from a snapshot.
+func (r rows) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (n rules.Snapshot, err error) {
 	found := false
-	err = c.each(ctx, selectSnapshots+" AND number = $3", []any{string(id), int64(number)}, func(rows pgx.Rows) error {
+	err = r.c.each(ctx, selectSnapshots+" AND number = $3", []any{string(id), int64(number)}, func(rows pgx.Rows) error {
 		found = true
 		n, err = scanSnapshot(rows)
 		return err
 	})
 	if err == nil && !found {
-		if _, err := c.codebase(ctx, id); err != nil {
+		if _, err := r.c.codebase(ctx, id); err != nil {
 			return n, err
 		}
 		err = store.ErrNotFound
@@ -92,18 +150,9 @@ func (c *session) snapshot(ctx context.Context, id store.CodebaseID, number uint
 	return n, nil
 }
 
-// holdSnapshot is snapshot while no other transaction changes its codebase.
-func (c *session) holdSnapshot(ctx context.Context, id store.CodebaseID, number uint64) (store.Codebase, snapshot, error) {
-	b, err := c.holdCodebase(ctx, id)
-	if err != nil {
-		return b, snapshot{}, err
-	}
-	n, err := c.snapshot(ctx, id, number)
-	return b, n, err
-}
-
-func (c *session) insertSnapshot(ctx context.Context, n snapshot) error {
-	_, err := c.exec(ctx, `INSERT INTO snapshots (tenant, codebase, number, parent, base, fingerprint, root, rebuild, opened_at,
+// AddSnapshot adds a snapshot.
+func (r rows) AddSnapshot(ctx context.Context, n store.Snapshot) error {
+	_, err := r.c.exec(ctx, `INSERT INTO snapshots (tenant, codebase, number, parent, base, fingerprint, root, rebuild, opened_at,
 		files, bytes, changed, ref) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		string(n.Codebase), int64(n.Number), int64(n.Parent), int64(n.Base), string(n.Fingerprint), n.Root[:], n.Rebuild,
 		instant(n.OpenedAt), int64(n.Files), n.Bytes, int64(n.Changed), blob(n.Ref))
@@ -113,10 +162,11 @@ func (c *session) insertSnapshot(ctx context.Context, n snapshot) error {
 	return nil
 }
 
-// updateSnapshot changes columns of a snapshot that the transaction holds.
-func (c *session) updateSnapshot(ctx context.Context, n snapshot, set string, args ...any) error {
-	_, err := c.exec(ctx, "UPDATE snapshots SET "+set+" WHERE tenant = $1 AND codebase = $2 AND number = $3",
-		append([]any{string(n.Codebase), int64(n.Number)}, args...)...)
+// UpdateSnapshot writes what may change of a snapshot.
+func (r rows) UpdateSnapshot(ctx context.Context, n rules.Snapshot) error {
+	_, err := r.c.exec(ctx, `UPDATE snapshots SET level = $4, sealed_at = $5, abandoned = $6, pinned = $7, segments = $8
+		WHERE tenant = $1 AND codebase = $2 AND number = $3`,
+		string(n.Codebase), int64(n.Number), int16(n.Level), instant(n.SealedAt), n.Abandoned, n.Pinned, numbers(n.Segments))
 	if err != nil {
 		return fmt.Errorf("change snapshot %d: %w", n.Number, err)
 	}
@@ -125,16 +175,17 @@ func (c *session) updateSnapshot(ctx context.Context, n snapshot, set string, ar
 
 // Recipe returns the recipe of a fingerprint.
 func (s *Store) Recipe(ctx context.Context, fp store.Fingerprint) (recipe store.Recipe, err error) {
-	err = s.view(ctx, func(c *session) error {
-		recipe, err = c.recipe(ctx, fp)
+	err = s.look(ctx, func(r rows) error {
+		recipe, err = r.Recipe(ctx, fp)
 		return err
 	})
 	return recipe, err
 }
 
-func (c *session) recipe(ctx context.Context, fp store.Fingerprint) (recipe store.Recipe, err error) {
+// Recipe returns the recipe of a fingerprint.
+func (r rows) Recipe(ctx context.Context, fp store.Fingerprint) (recipe store.Recipe, err error) {
 	var body []byte
-	found, err := c.one(ctx, "SELECT body FROM recipes WHERE tenant = $1 AND fingerprint = $2", []any{string(fp)}, &body)
+	found, err := r.c.one(ctx, "SELECT body FROM recipes WHERE tenant = $1 AND fingerprint = $2", []any{string(fp)}, &body)
 	if err == nil && !found {
 		err = store.ErrNotFound
 	}
@@ -147,80 +198,15 @@ func (c *session) recipe(ctx context.Context, fp store.Fingerprint) (recipe stor
 	return recipe, nil
 }
 
-func (c *session) putRecipe(ctx context.Context, fp store.Fingerprint, recipe store.Recipe) error {
+// AddRecipe adds a recipe.
+func (r rows) AddRecipe(ctx context.Context, fp store.Fingerprint, recipe store.Recipe) error {
 	body, err := json.Marshal(recipe)
 	if err != nil {
 		return fmt.Errorf("encode recipe %s: %w", fp.Short(), err)
 	}
-	_, err = c.exec(ctx, "INSERT INTO recipes (tenant, fingerprint, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", string(fp), body)
+	_, err = r.c.exec(ctx, "INSERT INTO recipes (tenant, fingerprint, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", string(fp), body)
 	if err != nil {
 		return fmt.Errorf("put recipe %s: %w", fp.Short(), err)
 	}
 	return nil
-}
-
-// Snapshot returns one retained snapshot.
-func (s *Store) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (found store.Snapshot, err error) {
-	err = s.view(ctx, func(c *session) error {
-		n, err := c.snapshot(ctx, id, number)
-		found = n.Snapshot
-		return err
-	})
-	if err != nil {
-		return store.Snapshot{}, err
-	}
-	return found, nil
-}
-
-// Snapshots lists the retained snapshots, newest first.
-func (s *Store) Snapshots(ctx context.Context, id store.CodebaseID) (all []store.Snapshot, err error) {
-	err = s.view(ctx, func(c *session) error {
-		all = nil
-		if _, err := c.codebase(ctx, id); err != nil {
-			return err
-		}
-		rows, err := c.snapshots(ctx, id)
-		all = plain(rows)
-		return err
-	})
-	return all, err
-}
-
-// Abandon gives up a snapshot that is not sealed full.
-func (s *Store) Abandon(ctx context.Context, id store.CodebaseID, number uint64) error {
-	return s.write(ctx, func(c *session) error {
-		_, n, err := c.holdSnapshot(ctx, id, number)
-		if err != nil {
-			return err
-		}
-		if n.Level == store.LevelFull {
-			return fmt.Errorf("abandon snapshot %d, which is full: %w", number, store.ErrConflict)
-		}
-		return c.updateSnapshot(ctx, n, "abandoned = true")
-	})
-}
-
-// SetPinned keeps a snapshot from collection, or stops keeping it.
-func (s *Store) SetPinned(ctx context.Context, id store.CodebaseID, number uint64, pinned bool) error {
-	return s.write(ctx, func(c *session) error {
-		_, n, err := c.holdSnapshot(ctx, id, number)
-		if err != nil {
-			return err
-		}
-		return c.updateSnapshot(ctx, n, "pinned = $4", pinned)
-	})
-}
-
-// SetCurrent serves another sealed snapshot.
-func (s *Store) SetCurrent(ctx context.Context, id store.CodebaseID, number uint64) error {
-	return s.write(ctx, func(c *session) error {
-		_, n, err := c.holdSnapshot(ctx, id, number)
-		if err != nil {
-			return err
-		}
-		if n.Level == store.LevelOpen {
-			return fmt.Errorf("serve snapshot %d: %w", number, store.ErrNoSnapshot)
-		}
-		return c.updateCodebase(ctx, id, "current = $3", int64(number))
-	})
 }

@@ -59,22 +59,22 @@ func (s *Store) Stats(ctx context.Context, id store.CodebaseID) iter.Seq2[store.
 
 // PutStats changes stat entries.
 func (s *Store) PutStats(ctx context.Context, id store.CodebaseID, upserts []store.StatEntry, removes []string) error {
-	return s.write(ctx, func(c *session) error {
-		if _, err := c.holdCodebase(ctx, id); err != nil {
+	return s.change(ctx, func(r rows) error {
+		if _, err := r.Codebase(ctx, id); err != nil {
 			return err
 		}
-		return c.putStats(ctx, id, upserts, removes)
+		return r.PutStats(ctx, id, upserts, removes)
 	})
 }
 
-// putStats writes stat entries; of two with one path the later one.
-func (c *session) putStats(ctx context.Context, id store.CodebaseID, upserts []store.StatEntry, removes []string) error {
+// PutStats writes stat entries; of two with one path the later one.
+func (r rows) PutStats(ctx context.Context, id store.CodebaseID, upserts []store.StatEntry, removes []string) error {
 	if len(removes) > 0 {
 		paths := make([][]byte, len(removes))
 		for i, path := range removes {
 			paths[i] = blob(path)
 		}
-		if _, err := c.exec(ctx, "DELETE FROM stats WHERE tenant = $1 AND codebase = $2 AND path = ANY($3)", string(id), paths); err != nil {
+		if _, err := r.c.exec(ctx, "DELETE FROM stats WHERE tenant = $1 AND codebase = $2 AND path = ANY($3)", string(id), paths); err != nil {
 			return fmt.Errorf("remove stat entries: %w", err)
 		}
 	}
@@ -82,7 +82,7 @@ func (c *session) putStats(ctx context.Context, id store.CodebaseID, upserts []s
 		return nil
 	}
 	all := lastOfEach(upserts)
-	err := c.stage(ctx, stageStats, len(all), func(i int) ([]any, error) {
+	err := r.c.stage(ctx, stageStats, len(all), func(i int) ([]any, error) {
 		e := all[i]
 		return []any{
 			blob(e.Path), e.Dir, e.Stat.Size, e.Stat.MtimeNs, e.Stat.CtimeNs, int64(e.Stat.Device), int64(e.Stat.Inode),
@@ -92,7 +92,7 @@ func (c *session) putStats(ctx context.Context, id store.CodebaseID, upserts []s
 	if err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, "INSERT INTO stats (tenant, codebase, "+statColumns+") SELECT $1, $2, "+statColumns+` FROM stage_stats
+	_, err = r.c.exec(ctx, "INSERT INTO stats (tenant, codebase, "+statColumns+") SELECT $1, $2, "+statColumns+` FROM stage_stats
 		ON CONFLICT (tenant, codebase, path) DO UPDATE SET dir = excluded.dir, size = excluded.size, mtime = excluded.mtime,
 			ctime = excluded.ctime, device = excluded.device, inode = excluded.inode, mode = excluded.mode, racy = excluded.racy,
 			xx = excluded.xx, content = excluded.content, language = excluded.language, flags = excluded.flags,

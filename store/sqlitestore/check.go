@@ -15,6 +15,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -138,12 +139,13 @@ func (s *Store) checkRows(ctx context.Context, c *session) error {
 		return err
 	}
 	for _, b := range codebases {
-		all, err := c.snapshots(b)
+		r := s.rowsOf(c)
+		all, err := r.Snapshots(ctx, b.ID)
 		if err != nil {
 			return err
 		}
 		for _, n := range all {
-			if err := s.checkSnapshot(ctx, c, b, n); err != nil {
+			if err := r.check(ctx, b, n); err != nil {
 				return err
 			}
 		}
@@ -166,44 +168,39 @@ func (s *Store) checkRows(ctx context.Context, c *session) error {
 	return err
 }
 
-func (s *Store) checkSnapshot(_ context.Context, c *session, b codebase, n snapshot) error {
-	if _, err := c.recipe(n.Fingerprint); err != nil {
+func (r *rows) check(ctx context.Context, b codebase, n rules.Snapshot) error {
+	if _, err := r.Recipe(ctx, n.Fingerprint); err != nil {
 		return err
 	}
 	count := 0
-	err := c.eachFile(b, `SELECT path, first, last, body FROM manifest WHERE codebase = ? AND first <= ? AND last > ?`,
+	err := r.c.eachFile(b.key, `SELECT path, first, last, body FROM manifest WHERE codebase = ? AND first <= ? AND last > ?`,
 		[]any{b.key, int64(n.Number), int64(n.Number)}, func(f store.FileEntry) error {
 			count++
 			return nil
 		})
-	if err := complete(err, "manifest", n, count, n.Files); err != nil {
+	if err := rules.Complete(err, "manifest", n.Snapshot, count, n.Files); err != nil {
 		return err
 	}
-	for _, id := range n.segments {
-		if _, err := c.segment(id); err != nil {
-			return err
-		}
-		if _, err := c.dead(id, 0, int64(n.Number)); err != nil {
-			return err
-		}
+	if _, err := rules.Refs(ctx, r, n); err != nil {
+		return err
 	}
-	return c.checkNamed(b, n)
+	return r.c.checkNamed(b, n)
 }
 
 // CheckContents looks for a file of a snapshot whose content is gone, without reading any.
 func (s *Store) CheckContents(ctx context.Context, id store.CodebaseID, number uint64) error {
-	return s.view(ctx, func(c *session) error {
-		b, n, err := c.snapshot(id, number)
+	return s.look(ctx, func(r *rows) error {
+		n, err := r.Snapshot(ctx, id, number)
 		if err != nil {
 			return err
 		}
-		return c.checkNamed(b, n)
+		return r.c.checkNamed(r.known[id], n)
 	})
 }
 
 // checkNamed looks for files of a snapshot without their content.
-func (c *session) checkNamed(b codebase, n snapshot) error {
-	return c.eachFile(b, `SELECT path, first, last, body FROM manifest
+func (c *session) checkNamed(b codebase, n rules.Snapshot) error {
+	return c.eachFile(b.key, `SELECT path, first, last, body FROM manifest
 		WHERE codebase = ? AND first <= ? AND last > ?
 		AND NOT EXISTS (SELECT 1 FROM contents JOIN frames ON frame = frames.id WHERE hash = substr(body, 1, 32))`,
 		[]any{b.key, int64(n.Number), int64(n.Number)}, func(f store.FileEntry) error {

@@ -1,16 +1,15 @@
 package sqlitestore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -139,54 +138,23 @@ func (c *session) listed() ([]codebase, error) {
 
 // Codebases lists all, sorted by name, then id. One whose row is damaged is among them with
 // its id, its root and that it failed.
-
 func (s *Store) Codebases(ctx context.Context) (all []store.Codebase, err error) {
 	err = s.view(ctx, func(c *session) error {
-		rows, err := c.listed()
-		for _, b := range rows {
+		listed, err := c.listed()
+		for _, b := range listed {
 			all = append(all, b.Codebase)
 		}
 		return err
 	})
-	slices.SortFunc(all, func(a, b store.Codebase) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
+	rules.SortCodebases(all)
 	return all, err
 }
 
 // Register adds a codebase, or returns the one that has its place and root.
 func (s *Store) Register(ctx context.Context, asked store.Codebase) (registered store.Codebase, err error) {
-	err = s.write(ctx, func(c *session) error {
-		var b codebase
-		err := c.each("SELECT key, id, root, body FROM codebases WHERE root = ?", []any{blob(site(asked))}, b.scan)
-		if err != nil || b.key != 0 {
-			registered = b.Codebase
-			return err
-		}
-		if err := store.ValidCodebaseID(asked.ID); err != nil {
-			return err
-		}
-		var one int
-		taken, err := c.one("SELECT 1 FROM codebases WHERE id = ?", []any{string(asked.ID)}, &one)
-		if err != nil {
-			return err
-		}
-		if taken {
-			return fmt.Errorf("register codebase %s: the id has another root: %w", asked.ID, store.ErrConflict)
-		}
-		b.Codebase = store.Codebase{
-			ID: asked.ID, Name: asked.Name, Place: asked.Place, Root: asked.Root, Identity: asked.Identity,
-			RegisteredAt: s.now().Round(0).UTC(),
-		}
-		result, err := c.change("INSERT INTO codebases (id, root, body) VALUES (?, ?, ?)", string(b.ID), blob(site(b.Codebase)), []byte{})
-		if err != nil {
-			return fmt.Errorf("register codebase %s: %w", b.ID, err)
-		}
-		if b.key, err = result.LastInsertId(); err != nil {
-			return err
-		}
-		registered = b.Codebase
-		return c.putCodebase(b)
+	err = s.change(ctx, func(r *rows) error {
+		registered, err = rules.Register(ctx, r, asked, s.now())
+		return err
 	})
 	return registered, err
 }
@@ -214,44 +182,95 @@ func (s *Store) changeCodebase(ctx context.Context, id store.CodebaseID, change 
 
 // Clear removes a codebase. Its committed events stay in the outbox.
 func (s *Store) Clear(ctx context.Context, id store.CodebaseID) error {
-	return s.write(ctx, func(c *session) error {
-		var key int64
-		found, err := c.one("SELECT key FROM codebases WHERE id = ?", []any{string(id)}, &key)
-		if err != nil || !found {
-			return err
-		}
-		if err := c.age(id); err != nil {
-			return err
-		}
-		for _, table := range []string{"snapshots", "manifest", "stats", "failures"} {
-			if err := c.exec("DELETE FROM "+table+" WHERE codebase = ?", key); err != nil {
-				return fmt.Errorf("clear %s of codebase %s: %w", table, id, err)
-			}
-		}
-		if err := c.exec("DELETE FROM sessions"); err != nil {
-			return fmt.Errorf("clear sessions: %w", err)
-		}
-		return c.exec("DELETE FROM codebases WHERE key = ?", key)
-	})
+	return s.change(ctx, func(r *rows) error { return rules.Clear(ctx, r, id) })
 }
 
-// age ends the grace of the contents and segments that a codebase names.
-func (c *session) age(id store.CodebaseID) error {
-	b, err := c.codebase(id)
+// Codebase returns one codebase.
+func (r *rows) Codebase(_ context.Context, id store.CodebaseID) (store.Codebase, error) {
+	b, err := r.codebase(id)
+	return b.Codebase, err
+}
+
+func (r *rows) codebase(id store.CodebaseID) (codebase, error) {
+	if b, ok := r.known[id]; ok {
+		return b, nil
+	}
+	b, err := r.c.codebase(id)
+	if err == nil {
+		r.known[id] = b
+	}
+	return b, err
+}
+
+// Codebases lists all.
+func (r *rows) Codebases(context.Context) (all []store.Codebase, err error) {
+	found, err := r.c.codebases()
+	for _, b := range found {
+		r.known[b.ID] = b
+		all = append(all, b.Codebase)
+	}
+	return all, err
+}
+
+// CodebaseAt returns the codebase that has a root in a place.
+func (r *rows) CodebaseAt(_ context.Context, place, root string) (store.Codebase, error) {
+	var b codebase
+	err := r.c.each("SELECT key, id, root, body FROM codebases WHERE root = ?", []any{blob(site(store.Codebase{Place: place, Root: root}))}, b.scan)
+	if err == nil && b.key == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return b.Codebase, fmt.Errorf("codebase at %q: %w", root, err)
+	}
+	return b.Codebase, nil
+}
+
+// AddCodebase adds a codebase whose root is not taken, unless its id is.
+func (r *rows) AddCodebase(_ context.Context, c store.Codebase) (bool, error) {
+	var one int
+	taken, err := r.c.one("SELECT 1 FROM codebases WHERE id = ?", []any{string(c.ID)}, &one)
+	if err != nil || taken {
+		return false, err
+	}
+	result, err := r.c.change("INSERT INTO codebases (id, root, body) VALUES (?, ?, ?)", string(c.ID), blob(site(c)), []byte{})
+	if err != nil {
+		return false, err
+	}
+	b := codebase{Codebase: c}
+	if b.key, err = result.LastInsertId(); err != nil {
+		return false, err
+	}
+	return true, r.c.putCodebase(b)
+}
+
+// PutHeads writes a codebase whose heads changed.
+func (r *rows) PutHeads(_ context.Context, c store.Codebase) error {
+	b, err := r.codebase(c.ID)
 	if err != nil {
 		return err
 	}
-	snapshots, err := c.snapshots(b)
+	b.Current, b.Latest = c.Current, c.Latest
+	r.known[c.ID] = b
+	return r.c.putCodebase(b)
+}
+
+// EndGraceOf ends the grace of the contents and segments that a codebase names.
+func (r *rows) EndGraceOf(ctx context.Context, id store.CodebaseID) error {
+	b, err := r.codebase(id)
 	if err != nil {
 		return err
 	}
-	for _, n := range snapshots {
-		if err := c.superseded(n.segments, nil); err != nil {
+	all, err := r.Snapshots(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		if err := r.EndGraceOfSegments(ctx, n.Segments); err != nil {
 			return err
 		}
 	}
 	contents := map[merkle.Hash]bool{}
-	err = c.eachFile(b, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND length(body) > ?", []any{b.key, sumSize},
+	err = r.c.eachFile(b.key, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND length(body) > ?", []any{b.key, sumSize},
 		func(f store.FileEntry) error {
 			contents[f.Content] = true
 			return nil
@@ -260,9 +279,27 @@ func (c *session) age(id store.CodebaseID) error {
 		return fmt.Errorf("read manifests of codebase %s: %w", id, err)
 	}
 	for h := range contents {
-		if err := c.exec("UPDATE contents SET put_at = 0 WHERE hash = ?", h[:]); err != nil {
+		if err := r.c.exec("UPDATE contents SET put_at = 0 WHERE hash = ?", h[:]); err != nil {
 			return fmt.Errorf("age content %s: %w", h.Short(), err)
 		}
 	}
 	return nil
 }
+
+// DropCodebase drops a codebase with its rows.
+func (r *rows) DropCodebase(_ context.Context, id store.CodebaseID) error {
+	b, err := r.codebase(id)
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"snapshots", "manifest", "stats", "failures"} {
+		if err := r.c.exec("DELETE FROM "+table+" WHERE codebase = ?", b.key); err != nil {
+			return fmt.Errorf("clear %s: %w", table, err)
+		}
+	}
+	delete(r.known, id)
+	return r.c.exec("DELETE FROM codebases WHERE key = ?", b.key)
+}
+
+// DropSessions drops every session.
+func (r *rows) DropSessions(context.Context) error { return r.c.exec("DELETE FROM sessions") }

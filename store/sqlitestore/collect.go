@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -17,18 +19,12 @@ const vacuumPages = 16384
 
 // Collect removes snapshots beyond the retention and what none of the others reaches, in
 // one transaction, and then the files and pages that are free.
-func (s *Store) Collect(ctx context.Context, r store.Retention) (collected store.Collected, err error) {
+func (s *Store) Collect(ctx context.Context, retention store.Retention) (collected store.Collected, err error) {
 	err = s.writeThen(ctx, func(c *session) error {
-		g := collection{
-			s: s, c: c, young: s.now().Add(-store.CollectGrace).UnixNano(),
-			contents: map[merkle.Hash]bool{}, segments: map[store.SegmentID]bool{}, versions: map[int64]bool{}, embeddings: map[int64]bool{},
-			recipes: map[store.Fingerprint]bool{},
+		if collected, err = rules.Collect(ctx, s.rowsOf(c), retention, s.now()); err != nil {
+			return err
 		}
-		if err := g.run(ctx, r); err != nil {
-			return fmt.Errorf("collect: %w", err)
-		}
-		collected = g.collected
-		if r.DryRun {
+		if retention.DryRun {
 			return errDryRun
 		}
 		return nil
@@ -52,9 +48,52 @@ func (s *Store) reclaim(c *session) {
 	}
 }
 
-// collection is one run of the collector: what the retained snapshots reach, and what was
-// removed so far.
-type collection struct {
+// DropSnapshots drops snapshots.
+func (r *rows) DropSnapshots(_ context.Context, id store.CodebaseID, numbers []uint64) error {
+	b, err := r.codebase(id)
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if err := r.c.exec("DELETE FROM snapshots WHERE codebase = ? AND number = ?", b.key, int64(n)); err != nil {
+			return fmt.Errorf("drop snapshot %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// TrimFailures removes failures of files that no snapshot has.
+func (r *rows) TrimFailures(_ context.Context, id store.CodebaseID) error {
+	b, err := r.codebase(id)
+	if err != nil {
+		return err
+	}
+	failures, err := r.c.failures(b, "")
+	if err != nil {
+		return err
+	}
+	for _, f := range failures {
+		named := false
+		err := r.c.eachFile(b.key, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND path = ? AND first < last AND length(body) > ?",
+			[]any{b.key, blob(f.Path), sumSize}, func(entry store.FileEntry) error {
+				named = named || entry.Content == f.Content
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		if named {
+			continue
+		}
+		if err := r.c.dropFailure(b, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes what no snapshot reaches, and what was removed so far.
+type sweep struct {
 	s          *Store
 	c          *session
 	young      int64 // contents and segments put after this stay
@@ -66,103 +105,43 @@ type collection struct {
 	collected  store.Collected
 }
 
-func (g *collection) run(ctx context.Context, r store.Retention) error {
-	codebases, err := g.c.codebases()
-	if err != nil {
-		return err
+// Sweep removes what no snapshot reaches.
+func (r *rows) Sweep(ctx context.Context, young time.Time, reached rules.Reached) (store.Collected, error) {
+	g := sweep{
+		s: r.s, c: r.c, young: young.UnixNano(),
+		contents: map[merkle.Hash]bool{}, segments: map[store.SegmentID]bool{}, versions: map[int64]bool{}, embeddings: map[int64]bool{},
+		recipes: map[store.Fingerprint]bool{},
 	}
-	for _, b := range codebases {
-		if err := g.codebase(b, r); err != nil {
-			return fmt.Errorf("codebase %s: %w", b.ID, err)
+	for _, fp := range reached.Recipes {
+		g.recipes[fp] = true
+	}
+	for marks, names := range map[*map[int64]bool][]string{&g.versions: reached.Versions, &g.embeddings: reached.Embeddings} {
+		for _, name := range names {
+			id, err := r.c.name(name)
+			if err != nil {
+				return store.Collected{}, err
+			}
+			(*marks)[id] = true
+		}
+	}
+	for id := range r.known {
+		all, err := r.Snapshots(ctx, id)
+		if err != nil {
+			return store.Collected{}, err
+		}
+		for _, n := range all {
+			for _, sid := range n.Segments {
+				g.segments[sid] = true
+			}
 		}
 	}
 	for _, step := range []func() error{g.markManifest, g.sweepContents, g.sweepSyntax, g.sweepSegments, g.sweepRecipes} {
 		if err := ctx.Err(); err != nil {
-			return err
+			return store.Collected{}, err
 		}
 		if err := step(); err != nil {
-			return err
+			return store.Collected{}, err
 		}
 	}
-	return nil
-}
-
-func (g *collection) codebase(b codebase, r store.Retention) error {
-	all, err := g.c.snapshots(b)
-	if err != nil {
-		return err
-	}
-	keep := r.Retained(b.Codebase, plain(all))
-	var left []snapshot
-	for _, n := range all {
-		if !keep[n.Number] {
-			g.collected.Snapshots++
-			if err := g.c.exec("DELETE FROM snapshots WHERE codebase = ? AND number = ?", b.key, int64(n.Number)); err != nil {
-				return err
-			}
-			continue
-		}
-		left = append(left, n)
-		if err := g.markRecipe(n.Fingerprint); err != nil {
-			return err
-		}
-		for _, id := range n.segments {
-			g.segments[id] = true
-		}
-	}
-	if err := g.trimManifest(b, left); err != nil {
-		return err
-	}
-	return g.dropFailures(b)
-}
-
-func (g *collection) markRecipe(fp store.Fingerprint) error {
-	if g.recipes[fp] {
-		return nil
-	}
-	g.recipes[fp] = true
-	recipe, err := g.c.recipe(fp)
-	if err != nil {
-		return err
-	}
-	names := []string{recipe.SyntaxVersion("")}
-	for language := range recipe.Grammars {
-		names = append(names, recipe.SyntaxVersion(language))
-	}
-	for _, name := range names {
-		id, err := g.c.name(name)
-		if err != nil {
-			return err
-		}
-		g.versions[id] = true
-	}
-	id, err := g.c.name(recipe.Embedding.Key())
-	g.embeddings[id] = true
-	return err
-}
-
-// dropFailures removes failures of files that no snapshot has.
-func (g *collection) dropFailures(b codebase) error {
-	failures, err := g.c.failures(b, "")
-	if err != nil {
-		return err
-	}
-	for _, f := range failures {
-		named := false
-		err := g.c.eachFile(b, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND path = ? AND first < last AND length(body) > ?",
-			[]any{b.key, blob(f.Path), sumSize}, func(entry store.FileEntry) error {
-				named = named || entry.Content == f.Content
-				return nil
-			})
-		if err != nil {
-			return err
-		}
-		if named {
-			continue
-		}
-		if err := g.c.dropFailure(b, f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.collected, nil
 }

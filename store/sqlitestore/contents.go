@@ -31,25 +31,28 @@ func (s *Store) content(c *session, h merkle.Hash) ([]byte, error) {
 
 // HasContents returns the hashes that the store holds.
 func (s *Store) HasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
-	has := make(map[merkle.Hash]bool, len(hashes))
-	err := s.view(ctx, func(c *session) error {
-		for _, h := range hashes {
-			found, err := c.hasContent(h)
-			if err != nil {
-				return fmt.Errorf("look up content %s: %w", h.Short(), err)
-			}
-			if found {
-				has[h] = true
-			}
-		}
-		return nil
+	has := map[merkle.Hash]bool{}
+	err := s.look(ctx, func(r *rows) (err error) {
+		has, err = r.HasContents(ctx, hashes)
+		return err
 	})
 	return has, err
 }
 
-func (c *session) hasContent(h merkle.Hash) (bool, error) {
-	var one int
-	return c.one("SELECT 1 FROM contents WHERE hash = ?", []any{h[:]}, &one)
+// HasContents returns the hashes that are stored.
+func (r *rows) HasContents(_ context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
+	has := make(map[merkle.Hash]bool, len(hashes))
+	for _, h := range hashes {
+		var one int
+		found, err := r.c.one("SELECT 1 FROM contents WHERE hash = ?", []any{h[:]}, &one)
+		if err != nil {
+			return nil, fmt.Errorf("look up content %s: %w", h.Short(), err)
+		}
+		if found {
+			has[h] = true
+		}
+	}
+	return has, nil
 }
 
 // PutContents stores contents.

@@ -1,15 +1,12 @@
 package sqlitestore
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -59,13 +56,8 @@ func (c *session) failures(b codebase, path string) (all []store.Failure, err er
 
 // Failures lists the failures of a codebase.
 func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.Failure, err error) {
-	err = s.view(ctx, func(c *session) error {
-		b, err := c.codebase(id)
-		if err != nil {
-			return err
-		}
-		all, err = c.failures(b, "")
-		slices.SortFunc(all, compareFailures)
+	err = s.look(ctx, func(r *rows) error {
+		all, err = rules.Failures(ctx, r, id)
 		return err
 	})
 	return all, err
@@ -73,68 +65,76 @@ func (s *Store) Failures(ctx context.Context, id store.CodebaseID) (all []store.
 
 // RecordFailure adds one try to a failure.
 func (s *Store) RecordFailure(ctx context.Context, f store.Failure, park bool, announce func(store.Failure) (store.OutboxEvent, error)) (recorded store.Failure, err error) {
-	err = s.write(ctx, func(c *session) error {
-		b, err := c.codebase(f.Codebase)
-		if err != nil {
-			return err
-		}
-		before, err := c.failures(b, f.Path)
-		if err != nil {
-			return err
-		}
-		f.Tries, f.Parked = 0, false
-		for _, old := range before {
-			if old.Content == f.Content && old.Stage == f.Stage && old.Version == f.Version && old.Path == f.Path {
-				f.Tries, f.Parked = old.Tries, old.Parked
-			}
-		}
-		f.Tries++
-		f.Parked = f.Parked || park || f.Tries >= store.MaxTries
-		f.At = f.At.Round(0).UTC()
-		recorded = f
-		k := failureKey{f.Path, f.Content, f.Stage, f.Version}
-		var w writer
-		w.failure(f)
-		err = c.exec(`INSERT INTO failures (codebase, path, content, stage, version, body) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET body = excluded.body`, append(k.args(b), seal(w.buf, "failures", k.parts(b)...))...)
-		if err != nil {
-			return fmt.Errorf("record failure of %q: %w", f.Path, err)
-		}
-		if !f.Parked || announce == nil {
-			return nil
-		}
-		e, err := announce(f)
-		if err != nil {
-			return err
-		}
-		return c.putOutbox([]store.OutboxEvent{e})
+	err = s.change(ctx, func(r *rows) error {
+		recorded, err = rules.RecordFailure(ctx, r, f, park, announce)
+		return err
 	})
 	return recorded, err
 }
 
 // ForgetFailures removes failures and returns those that were parked.
 func (s *Store) ForgetFailures(ctx context.Context, id store.CodebaseID, path string) (parked []store.Failure, err error) {
-	err = s.write(ctx, func(c *session) error {
-		b, err := c.codebase(id)
-		if err != nil {
-			return err
-		}
-		all, err := c.failures(b, path)
-		if err != nil {
-			return err
-		}
-		for _, f := range all {
-			if f.Parked {
-				parked = append(parked, f)
-			}
-			if err := c.dropFailure(b, f); err != nil {
-				return err
-			}
-		}
-		slices.SortFunc(parked, compareFailures)
-		return nil
+	err = s.change(ctx, func(r *rows) error {
+		parked, err = rules.ForgetFailures(ctx, r, id, path)
+		return err
 	})
 	return parked, err
+}
+
+// Failures lists the failures of a codebase.
+func (r *rows) Failures(_ context.Context, id store.CodebaseID) ([]store.Failure, error) {
+	return r.failures(id, "")
+}
+
+// failures lists the failures of a path, or with "" of all, in no order.
+func (r *rows) failures(id store.CodebaseID, path string) ([]store.Failure, error) {
+	b, err := r.codebase(id)
+	if err != nil {
+		return nil, err
+	}
+	return r.c.failures(b, path)
+}
+
+// Failure returns the record with the identity of f.
+func (r *rows) Failure(_ context.Context, f store.Failure) (found store.Failure, err error) {
+	before, err := r.failures(f.Codebase, f.Path)
+	for _, old := range before {
+		if old.Content == f.Content && old.Stage == f.Stage && old.Version == f.Version && old.Path == f.Path {
+			found = old
+		}
+	}
+	return found, err
+}
+
+// PutFailure writes a record.
+func (r *rows) PutFailure(_ context.Context, f store.Failure) error {
+	b, err := r.codebase(f.Codebase)
+	if err != nil {
+		return err
+	}
+	k := failureKey{f.Path, f.Content, f.Stage, f.Version}
+	var w writer
+	w.failure(f)
+	err = r.c.exec(`INSERT INTO failures (codebase, path, content, stage, version, body) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET body = excluded.body`, append(k.args(b), seal(w.buf, "failures", k.parts(b)...))...)
+	if err != nil {
+		return fmt.Errorf("record failure of %q: %w", f.Path, err)
+	}
+	return nil
+}
+
+// DropFailures drops the failures of a path, or with "" of all.
+func (r *rows) DropFailures(_ context.Context, id store.CodebaseID, path string) ([]store.Failure, error) {
+	all, err := r.failures(id, path)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		if err := r.c.dropFailure(r.known[id], f); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 func (c *session) dropFailure(b codebase, f store.Failure) error {
@@ -144,18 +144,4 @@ func (c *session) dropFailure(b codebase, f store.Failure) error {
 		return fmt.Errorf("forget failure of %q: %w", f.Path, err)
 	}
 	return nil
-}
-
-func compareFailures(a, b store.Failure) int {
-	if a.Parked != b.Parked {
-		if a.Parked {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(
-		strings.Compare(a.Path, b.Path),
-		bytes.Compare(a.Content[:], b.Content[:]),
-		cmp.Compare(a.Stage, b.Stage),
-		strings.Compare(a.Version, b.Version))
 }

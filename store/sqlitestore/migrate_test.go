@@ -114,7 +114,7 @@ func TestMakeFixture(t *testing.T) {
 	must(s.Abandon(ctx, "a", 3))
 	open("a", 4, store.Opening{Upserts: []store.FileEntry{entry("x", 8)}, Removes: []string{"new"}}, 8)
 	_, err = s.RecordFailure(ctx, store.Failure{Codebase: "a", Path: "x", Content: fixtureText(8).Hash, Stage: store.StageChunk,
-		Version: fixtureRecipe("m1").SyntaxVersion("Go"), Reason: "cannot be parsed", At: now}, true)
+		Version: fixtureRecipe("m1").SyntaxVersion("Go"), Reason: "cannot be parsed", At: now}, true, nil)
 	must(err)
 	must(s.Seal(ctx, store.Seal{Codebase: "a", Number: 4, Level: store.LevelFull, At: now, Segments: []store.SegmentID{g1, g2}, Dead: map[store.SegmentID][]uint32{g1: {1}, g2: {0, 1}}}))
 	now = now.Add(3 * time.Hour)
@@ -122,7 +122,7 @@ func TestMakeFixture(t *testing.T) {
 	must(err)
 	open("a", 5, store.Opening{Upserts: []store.FileEntry{entry("x", 9), entry("w", 10)}, Recipe: fixtureRecipe("m2"), Rebuild: true}, 9, 10)
 	_, err = s.RecordFailure(ctx, store.Failure{Codebase: "a", Path: "w", Content: fixtureText(10).Hash, Stage: store.StageEmbed,
-		Version: fixtureRecipe("m2").Embedding.Key(), Reason: "no\x00answer", At: now}, false)
+		Version: fixtureRecipe("m2").Embedding.Key(), Reason: "no\x00answer", At: now}, false, nil)
 	must(err)
 	open("b", 1, store.Opening{}, 11)
 	must(s.MarkPublished(ctx, []store.OutboxEvent{{Codebase: "a", Snapshot: 1}}, store.LogPosition{Incarnation: "first", Sequence: 1<<64 - 1}))

@@ -227,13 +227,13 @@ func TestSnapshotWithoutFingerprintIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	build(t, dir, 1)
 	s := openAt(t, dir, nil)
-	err := s.write(t.Context(), func(c *session) error {
-		b, n, err := c.snapshot(testCodebase, 1)
+	err := s.change(t.Context(), func(r *rows) error {
+		n, err := r.Snapshot(t.Context(), testCodebase, 1)
 		if err != nil {
 			return err
 		}
 		n.Fingerprint = ""
-		return c.putSnapshot(b, n)
+		return r.UpdateSnapshot(t.Context(), n)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 func outboxKey(codebase string, snapshot, part int64) [][]byte {
@@ -37,13 +38,14 @@ func (s *Store) Outbox(ctx context.Context, limit int) (events []store.OutboxEve
 
 // PutOutbox commits events.
 func (s *Store) PutOutbox(ctx context.Context, events []store.OutboxEvent) error {
-	return s.write(ctx, func(c *session) error { return c.putOutbox(events) })
+	return s.change(ctx, func(r *rows) error { return r.PutOutbox(ctx, events) })
 }
 
-func (c *session) putOutbox(events []store.OutboxEvent) error {
+// PutOutbox adds events.
+func (r *rows) PutOutbox(_ context.Context, events []store.OutboxEvent) error {
 	for _, e := range events {
 		key := outboxKey(string(e.Codebase), int64(e.Snapshot), int64(e.Part))
-		err := c.exec("INSERT INTO outbox (codebase, snapshot, part, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		err := r.c.exec("INSERT INTO outbox (codebase, snapshot, part, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			string(e.Codebase), int64(e.Snapshot), int64(e.Part), seal(e.Data[:len(e.Data):len(e.Data)], "outbox", key...))
 		if err != nil {
 			return fmt.Errorf("put event of snapshot %d: %w", e.Snapshot, err)
@@ -54,22 +56,18 @@ func (c *session) putOutbox(events []store.OutboxEvent) error {
 
 // MarkPublished takes events out of the outbox and moves the log position.
 func (s *Store) MarkPublished(ctx context.Context, events []store.OutboxEvent, at store.LogPosition) error {
-	return s.write(ctx, func(c *session) error {
-		for _, e := range events {
-			err := c.exec("DELETE FROM outbox WHERE codebase = ? AND snapshot = ? AND part = ?", string(e.Codebase), int64(e.Snapshot), int64(e.Part))
-			if err != nil {
-				return fmt.Errorf("mark event of snapshot %d: %w", e.Snapshot, err)
-			}
-		}
-		before, err := c.position()
+	return s.change(ctx, func(r *rows) error { return rules.MarkPublished(ctx, r, events, at) })
+}
+
+// DropOutbox drops events.
+func (r *rows) DropOutbox(_ context.Context, events []store.OutboxEvent) error {
+	for _, e := range events {
+		err := r.c.exec("DELETE FROM outbox WHERE codebase = ? AND snapshot = ? AND part = ?", string(e.Codebase), int64(e.Snapshot), int64(e.Part))
 		if err != nil {
-			return err
+			return fmt.Errorf("mark event of snapshot %d: %w", e.Snapshot, err)
 		}
-		if at.Incarnation == before.Incarnation {
-			at.Sequence = max(at.Sequence, before.Sequence)
-		}
-		return c.setPosition(at)
-	})
+	}
+	return nil
 }
 
 // LogPosition returns the position recorded last.
@@ -83,8 +81,11 @@ func (s *Store) LogPosition(ctx context.Context) (at store.LogPosition, err erro
 
 // SetLogPosition records the log position as it is given.
 func (s *Store) SetLogPosition(ctx context.Context, at store.LogPosition) error {
-	return s.write(ctx, func(c *session) error { return c.setPosition(at) })
+	return s.change(ctx, func(r *rows) error { return r.PutPosition(ctx, at) })
 }
+
+// Position returns the log position.
+func (r *rows) Position(context.Context) (store.LogPosition, error) { return r.c.position() }
 
 func (c *session) position() (store.LogPosition, error) {
 	value, err := c.meta("log position")
@@ -96,9 +97,10 @@ func (c *session) position() (store.LogPosition, error) {
 	return at, r.end("log position")
 }
 
-func (c *session) setPosition(at store.LogPosition) error {
+// PutPosition writes the log position.
+func (r *rows) PutPosition(_ context.Context, at store.LogPosition) error {
 	var w writer
 	w.string(at.Incarnation)
 	w.uint(at.Sequence)
-	return c.setMeta("log position", w.buf)
+	return r.c.setMeta("log position", w.buf)
 }

@@ -54,24 +54,6 @@ func (s *Store) Scrub(ctx context.Context) error {
 	return fmt.Errorf("empty the write-ahead log: %w", errReading)
 }
 
-// alone calls fn with the writing connection outside a transaction, while no other write
-// can begin.
-func (s *Store) alone(ctx context.Context, fn func(c *session) error) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { s.turn <- struct{}{} }()
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	return s.fault(fn(s.writer))
-}
-
 // emptyLog moves the write-ahead log into the database and truncates it. It reports false
 // when reads keep it from that.
 func (c *session) emptyLog() (emptied bool, err error) {

@@ -79,6 +79,40 @@ func (c *session) segments() ([]segment, error) {
 	return all, nil
 }
 
+// Segments returns those of the segments that exist.
+func (r *rows) Segments(_ context.Context, ids []store.SegmentID) (map[store.SegmentID]store.SegmentRef, error) {
+	known := make(map[store.SegmentID]store.SegmentRef, len(ids))
+	for _, id := range ids {
+		g, err := r.c.segment(id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		known[id] = g.ref
+	}
+	return known, nil
+}
+
+// EndGraceOfSegments ends the grace of those segments that exist.
+func (r *rows) EndGraceOfSegments(_ context.Context, ids []store.SegmentID) error {
+	for _, id := range ids {
+		g, err := r.c.segment(id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		g.putAt = 0
+		if err := r.c.exec("UPDATE segments SET body = ? WHERE id = ?", g.body(), int64(id)); err != nil {
+			return fmt.Errorf("age segment %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
 const segmentSuffix = ".seg"
 
 func (s *Store) segmentPath(id store.SegmentID) string {

@@ -7,69 +7,133 @@ import (
 	"fmt"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
-// snapshot is a row of the table of snapshots.
-type snapshot struct {
-	store.Snapshot
-	segments []store.SegmentID
+// Snapshot returns one retained snapshot.
+func (s *Store) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (found store.Snapshot, err error) {
+	err = s.look(ctx, func(r *rows) error {
+		n, err := r.Snapshot(ctx, id, number)
+		found = n.Snapshot
+		return err
+	})
+	return found, err
 }
 
-func (n *snapshot) scan(rows *sql.Rows, b codebase) error {
+// Snapshots lists the retained snapshots, newest first.
+func (s *Store) Snapshots(ctx context.Context, id store.CodebaseID) (all []store.Snapshot, err error) {
+	err = s.look(ctx, func(r *rows) error {
+		all, err = rules.Snapshots(ctx, r, id)
+		return err
+	})
+	return all, err
+}
+
+// Open opens a snapshot.
+func (s *Store) Open(ctx context.Context, o store.Opening) (opened store.Snapshot, err error) {
+	if err := s.usable(ctx); err != nil {
+		return opened, err
+	}
+	frames, packErr := s.packContents(ctx, o.Contents)
+	err = s.change(ctx, func(r *rows) error {
+		opened, err = rules.Open(ctx, r, o, func() error {
+			if packErr != nil {
+				return packErr
+			}
+			return s.putContents(r.c, frames)
+		})
+		return err
+	})
+	if err != nil {
+		return store.Snapshot{}, err
+	}
+	return opened, nil
+}
+
+// Abandon gives up a snapshot that is not sealed full.
+func (s *Store) Abandon(ctx context.Context, id store.CodebaseID, number uint64) error {
+	return s.change(ctx, func(r *rows) error { return rules.Abandon(ctx, r, id, number) })
+}
+
+// SetPinned keeps a snapshot from collection, or stops keeping it.
+func (s *Store) SetPinned(ctx context.Context, id store.CodebaseID, number uint64, pinned bool) error {
+	return s.change(ctx, func(r *rows) error { return rules.SetPinned(ctx, r, id, number, pinned) })
+}
+
+// SetCurrent serves another sealed snapshot.
+func (s *Store) SetCurrent(ctx context.Context, id store.CodebaseID, number uint64) error {
+	return s.change(ctx, func(r *rows) error { return rules.SetCurrent(ctx, r, id, number) })
+}
+
+// View returns a sealed snapshot with its segments.
+func (s *Store) View(ctx context.Context, id store.CodebaseID, number uint64) (view store.View, err error) {
+	err = s.look(ctx, func(r *rows) error {
+		view, err = rules.View(ctx, r, id, number)
+		return err
+	})
+	return view, err
+}
+
+// Seal makes a snapshot readable at a level and current.
+func (s *Store) Seal(ctx context.Context, seal store.Seal) error {
+	return s.change(ctx, func(r *rows) error { return rules.Seal(ctx, r, seal) })
+}
+
+// ReplaceSegments swaps the list of segments of a sealed snapshot.
+func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number uint64, from, to []store.SegmentID) error {
+	return s.change(ctx, func(r *rows) error { return rules.ReplaceSegments(ctx, r, id, number, from, to) })
+}
+
+// scanSnapshot decodes a row of a codebase with a key.
+func scanSnapshot(rows *sql.Rows, id store.CodebaseID, key int64) (n rules.Snapshot, err error) {
 	var num int64
 	var body []byte
 	if err := rows.Scan(&num, &body); err != nil {
-		return err
+		return n, err
 	}
-	value, err := unseal(body, "snapshots", number(b.key), number(num))
+	value, err := unseal(body, "snapshots", number(key), number(num))
 	if err != nil {
-		return err
+		return n, err
 	}
 	r := reader{buf: value}
-	*n = r.snapshot(b.ID, uint64(num))
-	return r.end("snapshot")
+	n = r.snapshot(id, uint64(num))
+	return n, r.end("snapshot")
 }
 
-func (c *session) snapshot(id store.CodebaseID, num uint64) (b codebase, n snapshot, err error) {
-	if b, err = c.codebase(id); err != nil {
-		return b, n, err
+// Snapshot returns one snapshot.
+func (r *rows) Snapshot(_ context.Context, id store.CodebaseID, num uint64) (n rules.Snapshot, err error) {
+	b, err := r.codebase(id)
+	if err != nil {
+		return n, err
 	}
 	found := false
-	err = c.each("SELECT number, body FROM snapshots WHERE codebase = ? AND number = ?", []any{b.key, int64(num)}, func(rows *sql.Rows) error {
+	err = r.c.each("SELECT number, body FROM snapshots WHERE codebase = ? AND number = ?", []any{b.key, int64(num)}, func(rows *sql.Rows) error {
 		found = true
-		return n.scan(rows, b)
+		n, err = scanSnapshot(rows, id, b.key)
+		return err
 	})
 	if err == nil && !found {
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		err = fmt.Errorf("snapshot %d of codebase %s: %w", num, id, err)
+		return n, fmt.Errorf("snapshot %d of codebase %s: %w", num, id, err)
 	}
-	return b, n, err
+	return n, nil
 }
 
-// plain are snapshots without their segments.
-func plain(rows []snapshot) []store.Snapshot {
-	all := make([]store.Snapshot, len(rows))
-	for i, n := range rows {
-		all[i] = n.Snapshot
+// Snapshots lists the snapshots of a codebase, newest first.
+func (r *rows) Snapshots(_ context.Context, id store.CodebaseID) (all []rules.Snapshot, err error) {
+	b, err := r.codebase(id)
+	if err != nil {
+		return nil, err
 	}
-	return all
-}
-
-// snapshots lists the retained snapshots of a codebase, newest first.
-func (c *session) snapshots(b codebase) ([]snapshot, error) {
-	var all []snapshot
-	err := c.each("SELECT number, body FROM snapshots WHERE codebase = ? ORDER BY number DESC", []any{b.key}, func(rows *sql.Rows) error {
-		var n snapshot
-		if err := n.scan(rows, b); err != nil {
-			return err
-		}
+	err = r.c.each("SELECT number, body FROM snapshots WHERE codebase = ? ORDER BY number DESC", []any{b.key}, func(rows *sql.Rows) error {
+		n, err := scanSnapshot(rows, id, b.key)
 		all = append(all, n)
-		return nil
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list snapshots of codebase %s: %w", b.ID, err)
+		return nil, fmt.Errorf("list snapshots of codebase %s: %w", id, err)
 	}
 	newest := uint64(0)
 	if len(all) > 0 {
@@ -87,15 +151,35 @@ func (b *codebase) agrees(newest uint64) error {
 	return fmt.Errorf("codebase %s has snapshot %d as its latest, and %d is the newest: %w", b.ID, b.Latest, newest, store.ErrCorrupt)
 }
 
-func (c *session) putSnapshot(b codebase, n snapshot) error {
+// AddSnapshot adds a snapshot.
+func (r *rows) AddSnapshot(ctx context.Context, n store.Snapshot) error {
+	return r.UpdateSnapshot(ctx, rules.Snapshot{Snapshot: n})
+}
+
+// UpdateSnapshot writes a snapshot.
+func (r *rows) UpdateSnapshot(_ context.Context, n rules.Snapshot) error {
+	b, err := r.codebase(n.Codebase)
+	if err != nil {
+		return err
+	}
 	var w writer
 	w.snapshot(n)
-	err := c.exec("INSERT INTO snapshots (codebase, number, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
+	err = r.c.exec("INSERT INTO snapshots (codebase, number, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
 		b.key, int64(n.Number), seal(w.buf, "snapshots", number(b.key), number(int64(n.Number))))
 	if err != nil {
 		return fmt.Errorf("put snapshot %d: %w", n.Number, err)
 	}
 	return nil
+}
+
+// Recipe returns the recipe of a fingerprint.
+func (r *rows) Recipe(_ context.Context, fp store.Fingerprint) (store.Recipe, error) {
+	return r.c.recipe(fp)
+}
+
+// AddRecipe adds a recipe.
+func (r *rows) AddRecipe(_ context.Context, fp store.Fingerprint, recipe store.Recipe) error {
+	return r.c.putRecipe(fp, recipe)
 }
 
 // Recipe returns the recipe of a fingerprint.
@@ -131,75 +215,4 @@ func (c *session) putRecipe(fp store.Fingerprint, recipe store.Recipe) error {
 		return fmt.Errorf("put recipe %s: %w", fp.Short(), err)
 	}
 	return nil
-}
-
-// Snapshot returns one retained snapshot.
-func (s *Store) Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (found store.Snapshot, err error) {
-	err = s.view(ctx, func(c *session) error {
-		_, n, err := c.snapshot(id, number)
-		found = n.Snapshot
-		return err
-	})
-	return found, err
-}
-
-// Snapshots lists the retained snapshots, newest first.
-func (s *Store) Snapshots(ctx context.Context, id store.CodebaseID) (all []store.Snapshot, err error) {
-	err = s.view(ctx, func(c *session) error {
-		b, err := c.codebase(id)
-		if err != nil {
-			return err
-		}
-		rows, err := c.snapshots(b)
-		all = plain(rows)
-		return err
-	})
-	return all, err
-}
-
-// Abandon gives up a snapshot that is not sealed full.
-func (s *Store) Abandon(ctx context.Context, id store.CodebaseID, number uint64) error {
-	return s.changeSnapshot(ctx, id, number, func(n *snapshot) error {
-		if n.Level == store.LevelFull {
-			return fmt.Errorf("abandon snapshot %d, which is full: %w", number, store.ErrConflict)
-		}
-		n.Abandoned = true
-		return nil
-	})
-}
-
-// SetPinned keeps a snapshot from collection, or stops keeping it.
-func (s *Store) SetPinned(ctx context.Context, id store.CodebaseID, number uint64, pinned bool) error {
-	return s.changeSnapshot(ctx, id, number, func(n *snapshot) error {
-		n.Pinned = pinned
-		return nil
-	})
-}
-
-func (s *Store) changeSnapshot(ctx context.Context, id store.CodebaseID, number uint64, change func(n *snapshot) error) error {
-	return s.write(ctx, func(c *session) error {
-		b, n, err := c.snapshot(id, number)
-		if err != nil {
-			return err
-		}
-		if err := change(&n); err != nil {
-			return err
-		}
-		return c.putSnapshot(b, n)
-	})
-}
-
-// SetCurrent serves another sealed snapshot.
-func (s *Store) SetCurrent(ctx context.Context, id store.CodebaseID, number uint64) error {
-	return s.write(ctx, func(c *session) error {
-		b, n, err := c.snapshot(id, number)
-		if err != nil {
-			return err
-		}
-		if n.Level == store.LevelOpen {
-			return fmt.Errorf("serve snapshot %d: %w", number, store.ErrNoSnapshot)
-		}
-		b.Current = number
-		return c.putCodebase(b)
-	})
 }

@@ -47,18 +47,17 @@ func (s *Store) Stats(ctx context.Context, id store.CodebaseID) iter.Seq2[store.
 
 // PutStats changes stat entries.
 func (s *Store) PutStats(ctx context.Context, id store.CodebaseID, upserts []store.StatEntry, removes []string) error {
-	return s.write(ctx, func(c *session) error {
-		b, err := c.codebase(id)
-		if err != nil {
-			return err
-		}
-		return c.putStats(b, upserts, removes)
-	})
+	return s.change(ctx, func(r *rows) error { return r.PutStats(ctx, id, upserts, removes) })
 }
 
-func (c *session) putStats(b codebase, upserts []store.StatEntry, removes []string) error {
+// PutStats removes and upserts stat entries.
+func (r *rows) PutStats(_ context.Context, id store.CodebaseID, upserts []store.StatEntry, removes []string) error {
+	b, err := r.codebase(id)
+	if err != nil {
+		return err
+	}
 	for _, path := range removes {
-		if err := c.exec("DELETE FROM stats WHERE codebase = ? AND path = ?", b.key, blob(path)); err != nil {
+		if err := r.c.exec("DELETE FROM stats WHERE codebase = ? AND path = ?", b.key, blob(path)); err != nil {
 			return fmt.Errorf("remove stat entry of %q: %w", path, err)
 		}
 	}
@@ -67,7 +66,7 @@ func (c *session) putStats(b codebase, upserts []store.StatEntry, removes []stri
 		var w writer
 		w.stat(e)
 		path := blob(e.Path)
-		err := c.exec("INSERT INTO stats (codebase, path, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
+		err := r.c.exec("INSERT INTO stats (codebase, path, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
 			b.key, path, seal(w.buf, "stats", key, path))
 		if err != nil {
 			return fmt.Errorf("put stat entry of %q: %w", e.Path, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 var _ store.Store = (*Store)(nil)
@@ -116,6 +117,23 @@ func (s *Store) write(ctx context.Context, fn func(c *session) error) error {
 // writeThen is write with a last step that runs after the commit, while no other write
 // can begin.
 func (s *Store) writeThen(ctx context.Context, fn func(c *session) error, then func(c *session)) error {
+	return s.alone(ctx, func(c *session) error {
+		err := s.transaction(func(c *session) error {
+			if err := rules.CheckFence(ctx, c.lease); err != nil {
+				return err
+			}
+			return fn(c)
+		})
+		if err == nil && then != nil {
+			then(c)
+		}
+		return err
+	})
+}
+
+// alone calls fn with the writing connection outside a transaction, while no other write
+// can begin.
+func (s *Store) alone(ctx context.Context, fn func(c *session) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
@@ -128,19 +146,7 @@ func (s *Store) writeThen(ctx context.Context, fn func(c *session) error, then f
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	fenced := func(c *session) error {
-		if err := c.checkFence(ctx); err != nil {
-			return err
-		}
-		return fn(c)
-	}
-	if err := s.transaction(fenced); err != nil {
-		return s.fault(err)
-	}
-	if then != nil {
-		then(s.writer)
-	}
-	return nil
+	return s.fault(fn(s.writer))
 }
 
 func (s *Store) transaction(fn func(c *session) error) (err error) {

@@ -1,44 +1,50 @@
 package sqlitestore
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// trimManifest removes the rows of a codebase that hold for no snapshot that is left.
+// TrimManifest removes the rows of a codebase that hold for no snapshot that is left.
 // Rows of the latest snapshot have no end and stay; only ended ones are read.
-func (g *collection) trimManifest(b codebase, left []snapshot) error {
+func (r *rows) TrimManifest(_ context.Context, id store.CodebaseID, left []rules.Snapshot) error {
+	b, err := r.codebase(id)
+	if err != nil {
+		return err
+	}
 	type ended struct {
 		manifestRow
 		tombstone bool
 	}
-	var rows []ended
-	err := g.c.each(`SELECT path, first, last, length(body) FROM manifest INDEXED BY manifest_last
-		WHERE codebase = ? AND last < 9223372036854775807`, []any{b.key}, func(r *sql.Rows) error {
+	var all []ended
+	err = r.c.each(`SELECT path, first, last, length(body) FROM manifest INDEXED BY manifest_last
+		WHERE codebase = ? AND last < 9223372036854775807`, []any{b.key}, func(scanned *sql.Rows) error {
 		row := ended{manifestRow: manifestRow{codebase: b.key}}
 		var size int
-		if err := r.Scan(&row.path, &row.first, &row.last, &size); err != nil {
+		if err := scanned.Scan(&row.path, &row.first, &row.last, &size); err != nil {
 			return err
 		}
 		row.tombstone = size == sumSize
-		rows = append(rows, row)
+		all = append(all, row)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("list ended rows: %w", err)
 	}
-	for _, row := range rows {
+	for _, row := range all {
 		held, wanted := row.use(left)
 		switch {
 		case held || (wanted && row.tombstone):
 			continue
 		case wanted:
-			err = g.c.exec("UPDATE manifest SET body = ? WHERE codebase = ? AND path = ? AND first = ?", row.sealValue(nil), row.codebase, row.path, row.first)
+			err = r.c.exec("UPDATE manifest SET body = ? WHERE codebase = ? AND path = ? AND first = ?", row.sealValue(nil), row.codebase, row.path, row.first)
 		default:
-			err = g.c.exec("DELETE FROM manifest WHERE codebase = ? AND path = ? AND first = ?", row.codebase, row.path, row.first)
+			err = r.c.exec("DELETE FROM manifest WHERE codebase = ? AND path = ? AND first = ?", row.codebase, row.path, row.first)
 		}
 		if err != nil {
 			return fmt.Errorf("trim row: %w", err)
@@ -49,7 +55,7 @@ func (g *collection) trimManifest(b codebase, left []snapshot) error {
 
 // use says whether a snapshot holds the file of a row, and whether the delta of one wants
 // to know that it ended.
-func (m manifestRow) use(left []snapshot) (held, wanted bool) {
+func (m manifestRow) use(left []rules.Snapshot) (held, wanted bool) {
 	for _, n := range left {
 		number, base := int64(n.Number), int64(n.Base)
 		held = held || (m.first <= number && number < m.last)
@@ -59,13 +65,13 @@ func (m manifestRow) use(left []snapshot) (held, wanted bool) {
 }
 
 // markManifest marks the contents of the rows that are left.
-func (g *collection) markManifest() error {
+func (g *sweep) markManifest() error {
 	codebases, err := g.c.codebases()
 	if err != nil {
 		return err
 	}
 	for _, b := range codebases {
-		err := g.c.eachFile(b, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND length(body) > ?", []any{b.key, sumSize},
+		err := g.c.eachFile(b.key, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND length(body) > ?", []any{b.key, sumSize},
 			func(f store.FileEntry) error {
 				g.contents[f.Content] = true
 				return nil
@@ -79,7 +85,7 @@ func (g *collection) markManifest() error {
 
 // sweepContents removes contents that no row names and that are not young, and marks the
 // young ones, whose syntaxes stay.
-func (g *collection) sweepContents() error {
+func (g *sweep) sweepContents() error {
 	var gone []int64
 	err := g.c.each("SELECT id, hash, size, put_at FROM contents", nil, func(rows *sql.Rows) error {
 		var id, size, at int64
@@ -109,7 +115,7 @@ func (g *collection) sweepContents() error {
 }
 
 // drop runs statements for each id.
-func (g *collection) drop(ids []int64, statements ...string) error {
+func (g *sweep) drop(ids []int64, statements ...string) error {
 	for _, id := range ids {
 		for _, statement := range statements {
 			if err := g.c.exec(statement, id); err != nil {
@@ -122,7 +128,7 @@ func (g *collection) drop(ids []int64, statements ...string) error {
 
 // sweepSyntax removes syntaxes of contents that are gone or of versions that no recipe
 // has, with their marks, and vectors that no syntax left names.
-func (g *collection) sweepSyntax() error {
+func (g *sweep) sweepSyntax() error {
 	texts := map[merkle.Hash]bool{}
 	var gone []int64
 	err := g.c.each("SELECT id, content, version, texts FROM syntaxes", nil, func(rows *sql.Rows) error {
@@ -155,7 +161,7 @@ func (g *collection) sweepSyntax() error {
 	return g.sweepVectors(texts)
 }
 
-func (g *collection) sweepMarks(syntaxes []int64) error {
+func (g *sweep) sweepMarks(syntaxes []int64) error {
 	dropped := make(map[int64]bool, len(syntaxes))
 	for _, id := range syntaxes {
 		dropped[id] = true
@@ -178,7 +184,7 @@ func (g *collection) sweepMarks(syntaxes []int64) error {
 	return nil
 }
 
-func (g *collection) sweepVectors(texts map[merkle.Hash]bool) error {
+func (g *sweep) sweepVectors(texts map[merkle.Hash]bool) error {
 	var gone []int64
 	err := g.c.each("SELECT id, embedding, text FROM vectors INDEXED BY sqlite_autoindex_vectors_1", nil, func(rows *sql.Rows) error {
 		var id, embedding int64
@@ -200,7 +206,7 @@ func (g *collection) sweepVectors(texts map[merkle.Hash]bool) error {
 	return g.drop(gone, "DELETE FROM vectors WHERE id = ?")
 }
 
-func (g *collection) sweepSegments() error {
+func (g *sweep) sweepSegments() error {
 	all, err := g.c.segments()
 	if err != nil {
 		return err
@@ -216,7 +222,7 @@ func (g *collection) sweepSegments() error {
 	return g.drop(gone, "DELETE FROM segments WHERE id = ?", "DELETE FROM dead WHERE segment = ?")
 }
 
-func (g *collection) sweepRecipes() error {
+func (g *sweep) sweepRecipes() error {
 	var gone []string
 	err := g.c.each("SELECT fingerprint FROM recipes", nil, func(rows *sql.Rows) error {
 		var fp string

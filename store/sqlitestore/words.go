@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/rules"
 )
 
 // How the words of the store are written into rows. Values are sealed under the keys of
@@ -30,7 +31,7 @@ func (r *reader) codebase(id, root string) store.Codebase {
 	}
 }
 
-func (w *writer) snapshot(n snapshot) {
+func (w *writer) snapshot(n rules.Snapshot) {
 	w.uint(n.Parent)
 	w.uint(n.Base)
 	w.string(string(n.Fingerprint))
@@ -45,14 +46,14 @@ func (w *writer) snapshot(n snapshot) {
 	w.uint(uint64(n.Changed))
 	w.bool(n.Pinned)
 	w.string(n.Ref)
-	w.uint(uint64(len(n.segments)))
-	for _, id := range n.segments {
+	w.uint(uint64(len(n.Segments)))
+	for _, id := range n.Segments {
 		w.uint(uint64(id))
 	}
 }
 
-func (r *reader) snapshot(id store.CodebaseID, number uint64) snapshot {
-	n := snapshot{Snapshot: store.Snapshot{
+func (r *reader) snapshot(id store.CodebaseID, number uint64) rules.Snapshot {
+	n := rules.Snapshot{Snapshot: store.Snapshot{
 		Codebase:    id,
 		Number:      number,
 		Parent:      r.uint(),
@@ -71,7 +72,7 @@ func (r *reader) snapshot(id store.CodebaseID, number uint64) snapshot {
 		Ref:         r.string(),
 	}}
 	for range min(r.uint(), uint64(len(r.buf))) {
-		n.segments = append(n.segments, store.SegmentID(r.uint()))
+		n.Segments = append(n.Segments, store.SegmentID(r.uint()))
 	}
 	return n
 }
