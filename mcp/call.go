@@ -15,13 +15,13 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 )
 
-// handle answers one call of a tool. Whatever goes wrong is a result that the model reads,
-// never an error of the protocol.
+// handle answers one call of a tool. Every failure is a result that the model can read, never
+// an error of the protocol.
 func (s *Server) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	s.calls.Add(1)
 	defer s.calls.Done()
 	started := s.opts.Now()
-	ctx, stop := untilGone(ctx)
+	ctx, stop := cancelWithRequest(ctx)
 	defer stop()
 	envelope := s.answer(ctx, req)
 	text := tool.Render(envelope, formatOf(req.Params.Arguments))
@@ -36,7 +36,8 @@ func (s *Server) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	return result, nil
 }
 
-// answer makes the call when its turn has come, unless too many of the client wait.
+// answer makes the call after waiting in the fair queue. It refuses the call when too many of
+// the client wait.
 func (s *Server) answer(ctx context.Context, req *mcp.CallToolRequest) *tool.Envelope {
 	peer, connection := s.clientOf(ctx)
 	release, busy := s.limit.acquire(ctx, peer, connection)
@@ -65,7 +66,7 @@ func homeless(e *tool.Envelope) bool {
 	return e.Error != nil && e.Error.Code == tool.CodeCodebaseNotFound || e.Registered != nil && len(*e.Registered) == 0
 }
 
-// unreachable is the error of an index that could not be asked.
+// unreachable returns the error for an index that cannot be reached.
 func unreachable(err error) *tool.Error {
 	var known *tool.Error
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -74,8 +75,8 @@ func unreachable(err error) *tool.Error {
 	return tool.Errorf(tool.CodeStoreUnavailable, "%w", err).RetryAfter(1000)
 }
 
-// arguments are those of the client, with what only a transport says: the working directory
-// of a local client, and below which directories it may register.
+// arguments returns the client's arguments with those that only the transport knows: the
+// working directory of a local client, and the directories below which it may register.
 func (s *Server) arguments(raw json.RawMessage, roots func() []string) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
@@ -128,8 +129,8 @@ func joined(members map[string]json.RawMessage, local map[string]any) (json.RawM
 // rootsTimeout bounds how long a client may take to list its roots.
 const rootsTimeout = 5 * time.Second
 
-// clientRoots are the directories that the client says it works in, none when it has no
-// such list or cannot be asked, as over HTTP.
+// clientRoots returns the roots that the client lists, none when it does not offer roots or
+// cannot be asked, as over HTTP.
 func clientRoots(ctx context.Context, req *mcp.CallToolRequest) []string {
 	params := req.Session.InitializeParams()
 	//lint:ignore SA1019 clients that name their roots do so by this list, and go on for a year
@@ -152,7 +153,7 @@ func clientRoots(ctx context.Context, req *mcp.CallToolRequest) []string {
 	return roots
 }
 
-// formatOf is the rendering that the arguments ask for, as far as they can be read.
+// formatOf returns the format that the arguments name, "" when they cannot be decoded.
 func formatOf(raw json.RawMessage) string {
 	var wanted struct {
 		Format string `json:"format"`
@@ -163,8 +164,8 @@ func formatOf(raw json.RawMessage) string {
 	return wanted.Format
 }
 
-// progress passes the notices of a call on to a client that asked for them. A client that
-// does not listen any more is noticed by its call, not here.
+// progress forwards the progress of a call to a client that sent a progress token. It ignores
+// a client that is gone: the call's context ends then.
 func progress(ctx context.Context, req *mcp.CallToolRequest) tool.Observer {
 	token := req.Params.GetProgressToken()
 	if token == nil {

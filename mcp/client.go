@@ -6,17 +6,17 @@ import (
 	"net/http"
 )
 
-// requestKey finds the HTTP request of a call in its context.
+// requestKey is the context key of the HTTP request of a call.
 type requestKey struct{}
 
-// carrying notes the request in the context of what it causes.
-func carrying(r *http.Request) *http.Request {
+// withRequest returns the request with itself in its context.
+func withRequest(r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), requestKey{}, r))
 }
 
-// untilGone ends the context of a call with the request that carries it: the answer could
-// not be delivered any more. The SDK does so for new revisions of the protocol only.
-func untilGone(ctx context.Context) (context.Context, func()) {
+// cancelWithRequest cancels the context of a call when its HTTP request ends, because the
+// answer cannot be delivered. The SDK does so for new revisions of the protocol only.
+func cancelWithRequest(ctx context.Context) (context.Context, func()) {
 	r, ok := ctx.Value(requestKey{}).(*http.Request)
 	if !ok {
 		return ctx, func() {}
@@ -26,9 +26,9 @@ func untilGone(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// clientOf tells clients apart for the queue of calls: on standard input and output there is
-// one; over HTTP, which has no sessions, by address and by connection. Nothing that a client
-// says of itself counts.
+// clientOf identifies the client of a call for the fair queue: on standard input and output
+// there is one; over HTTP, which is stateless, by address and connection. What a client
+// reports about itself is not used.
 func (s *Server) clientOf(ctx context.Context) (peer string, connection *callConnection) {
 	r, ok := ctx.Value(requestKey{}).(*http.Request)
 	if !ok {
@@ -38,7 +38,7 @@ func (s *Server) clientOf(ctx context.Context) (peer string, connection *callCon
 	if err != nil {
 		address = r.RemoteAddr
 	}
-	if g, ok := r.Context().Value(guestKey{}).(*guest); ok {
+	if g, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
 		return address, &g.calls
 	}
 	return address, &callConnection{}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// guard refuses requests that a web page of somebody else had a browser send: those for a
-// host name that is not ours, as after DNS rebinding, and those of another origin.
+// guard refuses cross-site requests: those for a host name that is not the server's, as after
+// DNS rebinding, and those of another origin.
 func (s *Server) guard(o HTTPOptions, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -28,10 +28,10 @@ func (s *Server) guard(o HTTPOptions, next http.Handler) http.Handler {
 	})
 }
 
-// RefuseForeign refuses, at an address on loopback, the requests that Server refuses: those
-// for a host name that is not of this machine, and those of another origin, which a web page
-// had a browser send. Requests to an address that others reach are passed on, as that is
-// reached by any name: what it serves must ask for a token.
+// RefuseForeign refuses cross-site requests at a loopback address, as Server does: those for
+// a host name that is not of this machine, and those of another origin. Requests to an
+// address that other machines reach are passed on, since it may have any name: next must
+// require a token there.
 func RefuseForeign(address string, next http.Handler) http.Handler {
 	o := HTTPOptions{Address: address}
 	host, _, err := net.SplitHostPort(address)
@@ -47,7 +47,7 @@ func RefuseForeign(address string, next http.Handler) http.Handler {
 	})
 }
 
-// foreign says what of a request is not ours, "" when nothing is.
+// foreign returns why a request is cross-site, "" when it is not.
 func (o HTTPOptions) foreign(r *http.Request) string {
 	if !o.ours(hostName(r.Host)) {
 		return "host"
@@ -62,8 +62,8 @@ func (o HTTPOptions) foreign(r *http.Request) string {
 	return "origin"
 }
 
-// ours reports whether clients may reach the server by a host name. A server that listens
-// wider than loopback is also reached by its addresses, which no name can be rebound to.
+// ours reports whether clients may reach the server by a host name. A server that listens on
+// more than loopback may also be reached by IP addresses, which cannot be rebound.
 func (o HTTPOptions) ours(name string) bool {
 	if loopback(name) || slices.ContainsFunc(o.Names, func(known string) bool { return strings.EqualFold(known, name) }) {
 		return true
@@ -84,8 +84,8 @@ func sameOrigin(origin, host string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
 }
 
-// bounded reads a request of the protocol, at most so large, before anything works on it.
-// Encoded bodies are refused: they may hold much more than they are long.
+// bounded reads the whole body of a protocol request, of limited size, before it is handled.
+// Compressed bodies are refused, since their decoded size is not limited.
 func (s *Server) bounded(o HTTPOptions, next http.Handler) http.Handler {
 	refuse := func(w http.ResponseWriter, reason, message string, status int) {
 		s.metrics.refuse(reason)
@@ -128,7 +128,7 @@ func (s *Server) bounded(o HTTPOptions, next http.Handler) http.Handler {
 			r.ContentLength = int64(len(body))
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		next.ServeHTTP(w, carrying(r))
+		next.ServeHTTP(w, withRequest(r))
 	})
 }
 
@@ -144,8 +144,8 @@ func readBody(w http.ResponseWriter, r *http.Request, o HTTPOptions) ([]byte, er
 	return body, control.SetReadDeadline(time.Time{})
 }
 
-// slowly bounds how long a client may take to send the form of a page.
-func slowly(patience time.Duration, next http.HandlerFunc) http.HandlerFunc {
+// withReadDeadline bounds the time in which a client must send the body of a request.
+func withReadDeadline(patience time.Duration, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience)); err != nil {
 			http.Error(w, "the request could not be read", http.StatusBadRequest)
@@ -156,21 +156,21 @@ func slowly(patience time.Duration, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// patient bounds how long a client may take to take a piece of an answer.
-func patient(patience time.Duration, next http.Handler) http.Handler {
+// withWriteDeadline bounds the time in which a client must accept each write of a response.
+func withWriteDeadline(patience time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&patientWriter{w, http.NewResponseController(w), patience}, r)
+		next.ServeHTTP(&deadlineWriter{w, http.NewResponseController(w), patience}, r)
 	})
 }
 
-type patientWriter struct {
+type deadlineWriter struct {
 	http.ResponseWriter
 	control  *http.ResponseController
 	patience time.Duration
 }
 
-// Write writes a piece of an answer.
-func (w *patientWriter) Write(data []byte) (int, error) {
+// Write writes data within the deadline.
+func (w *deadlineWriter) Write(data []byte) (int, error) {
 	if err := w.control.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
 		return 0, err
 	}
@@ -178,7 +178,7 @@ func (w *patientWriter) Write(data []byte) (int, error) {
 }
 
 // FlushError sends what was written.
-func (w *patientWriter) FlushError() error {
+func (w *deadlineWriter) FlushError() error {
 	if err := w.control.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
 		return err
 	}
@@ -186,4 +186,4 @@ func (w *patientWriter) FlushError() error {
 }
 
 // Unwrap is for http.ResponseController.
-func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -17,20 +17,19 @@ import (
 type HTTPOptions struct {
 	// Address is where to listen, host and port. Port 0 picks a free one.
 	Address string
-	// Token is the bearer token that clients must present, "" for none: whoever reaches the
-	// address is then served everything. An address that others than this machine reach is
-	// refused without one.
+	// Token is the bearer token that clients must present, "" for none: everybody who reaches
+	// the address is then served. An address that other machines reach is refused without one.
 	Token string
 	// Names are the host names, besides those of loopback, by which clients reach Address.
 	Names []string
-	// MaxBody bounds a request; 0 means 1 MiB. Connections bounds how many are open without
-	// a request that passed the guards, idle ones too: beyond it the one that waited longest
-	// is closed, of the peer that has the most; 0 means 256.
+	// MaxBody bounds a request; 0 means 1 MiB. Connections bounds the open connections without
+	// an authenticated request under way; beyond it the one that has waited longest is closed,
+	// of the peer that has the most; 0 means 256.
 	MaxBody     int64
 	Connections int
-	// Patience is how long a client may take to send a request, or to take a piece of an
-	// answer; 0 means 5 s. Drain is how long calls under way may take to end once ctx
-	// has ended; 0 means 3 s.
+	// Patience is the read timeout of a request, and the write timeout of each piece of a
+	// response; 0 means 5 s. Drain is how long calls under way may take to end once ctx has
+	// ended; 0 means 3 s.
 	Patience, Drain time.Duration
 }
 
@@ -50,10 +49,9 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 	return o
 }
 
-// ServeHTTP listens, calls ready with the address of the protocol's endpoint and a link that
-// opens the status page in one browser, once, and serves until ctx ends; then it lets the
-// calls under way end for a while. The link is "" where no token is needed. It refuses to
-// listen wider than loopback without a token.
+// ServeHTTP listens, calls ready with the URL of the protocol's endpoint and a one-time link
+// to the status page, and serves until ctx ends; then it drains the calls under way. The link
+// is "" without a token. It refuses to listen on more than loopback without a token.
 func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url, link string)) error {
 	o = o.withDefaults()
 	if err := CheckAddress("listen", o.Address, o.Token); err != nil {
@@ -71,12 +69,12 @@ func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url, l
 		Handler:           s.handler(ctx, o, logins),
 		ReadHeaderTimeout: o.Patience,
 		IdleTimeout:       30 * time.Second,
-		ConnContext:       withGuest,
+		ConnContext:       withConn,
 		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(newPlaces(listener, o.Connections)) }()
+	go func() { failed <- server.Serve(newLimitListener(listener, o.Connections)) }()
 	if ready != nil {
 		link, at := "", "http://"+listener.Addr().String()
 		if o.Token != "" {
@@ -106,7 +104,7 @@ func (s *Server) ServeHTTP(ctx context.Context, o HTTPOptions, ready func(url, l
 	return nil
 }
 
-// drain waits for the calls under way, at most for a while.
+// drain waits for the calls under way, at most for the time most.
 func (s *Server) drain(most time.Duration) {
 	ended := make(chan struct{})
 	go func() { // ends with the calls, which ServeHTTP waits for as well
@@ -121,8 +119,8 @@ func (s *Server) drain(most time.Duration) {
 	}
 }
 
-// CheckAddress refuses an address to listen on that others than this machine reach, unless
-// clients must present a token. The parameter is where the address comes from.
+// CheckAddress returns an error for a listen address that other machines reach when there is
+// no token. The parameter names the setting that holds the address.
 func CheckAddress(parameter, address, token string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -143,8 +141,9 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// handler puts the guards around the pages and the protocol: first who asks, then how much
-// and how slowly, then what. Ended is the context whose end makes the server unhealthy.
+// handler returns the middleware, the pages and the protocol: it checks the origin, the
+// deadlines, the authentication and the size of a request, in this order. The server is
+// unhealthy once ended has ended.
 func (s *Server) handler(ended context.Context, o HTTPOptions, logins *logins) http.Handler {
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
 		Stateless: true, Logger: s.opts.Log, PropagateRequestCancellation: true,
@@ -157,7 +156,7 @@ func (s *Server) handler(ended context.Context, o HTTPOptions, logins *logins) h
 	open.HandleFunc("GET /metrics", logins.only(MetricsHandler(s.collectors(started)...).ServeHTTP, refused))
 	open.HandleFunc("GET /{$}", logins.only(func(w http.ResponseWriter, r *http.Request) { s.page(w, r, o.Token != "", started) }, refused))
 	open.HandleFunc("GET /login", logins.enter)
-	open.HandleFunc("POST /login", slowly(o.Patience, logins.login))
+	open.HandleFunc("POST /login", withReadDeadline(o.Patience, logins.login))
 	open.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if ended.Err() != nil {
 			http.Error(w, "stopping", http.StatusServiceUnavailable)
@@ -167,11 +166,11 @@ func (s *Server) handler(ended context.Context, o HTTPOptions, logins *logins) h
 	})
 	open.HandleFunc("GET /readyz", newReadiness(s.opts).page(ended))
 	open.Handle("/", Bearer(o.Token, closed, refused))
-	return s.guard(o, patient(o.Patience, open))
+	return s.guard(o, withWriteDeadline(o.Patience, open))
 }
 
-// Bearer asks for a token, "" for none, before next is served. Refused is called for each
-// request without it; nil is nobody. The comparison takes the same time for every wrong one.
+// Bearer is middleware that requires a bearer token, "" for none. Refused, unless nil, is
+// called for each request without it. The comparison takes constant time.
 func Bearer(token string, next http.Handler, refused func()) http.Handler {
 	if token == "" {
 		return next

@@ -416,8 +416,8 @@ func TestLoginsEnd(t *testing.T) {
 		now = now.Add(time.Second)
 		enter()
 	}
-	if l.known(first) || len(l.browsers) > maxLogins {
-		t.Errorf("%d logins are kept, the first: %v", len(l.browsers), l.known(first))
+	if l.known(first) || l.browsers.Len() > maxLogins {
+		t.Errorf("%d logins are kept, the first: %v", l.browsers.Len(), l.known(first))
 	}
 	last := enter()
 	now = now.Add(loginLasts)
@@ -456,11 +456,11 @@ func TestSlowConnections(t *testing.T) {
 // TestPlacesByPeer: a peer with many connections loses its own, not those of another.
 func TestPlacesByPeer(t *testing.T) {
 	t.Parallel()
-	p := newPlaces(nil, 4)
+	p := newLimitListener(nil, 4)
 	var closed []string
-	enter := func(peer, name string) *guest {
-		g := &guest{Conn: closing{func() { closed = append(closed, name) }}, places: p, peer: peer}
-		p.wait(g)
+	enter := func(peer, name string) *limitedConn {
+		g := &limitedConn{Conn: closing{func() { closed = append(closed, name) }}, listener: p, peer: peer}
+		p.track(g)
 		return g
 	}
 	enter("modest", "m1")
@@ -468,7 +468,7 @@ func TestPlacesByPeer(t *testing.T) {
 		enter("greedy", name)
 	}
 	served := enter("modest", "m2")
-	p.forget(served)
+	p.untrack(served)
 	enter("third", "t1")
 	if got, want := strings.Join(closed, " "), "g1 g2 g3"; got != want {
 		t.Errorf("closed %s, want %s", got, want)

@@ -13,7 +13,7 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 )
 
-// listing describes the tools to clients, in the order of tool.Tools.
+// listing returns the answer to tools/list, in the order of tool.Tools.
 func listing(structured bool) ([]*mcp.Tool, error) {
 	var listed []*mcp.Tool
 	for _, t := range tool.Tools() {
@@ -36,8 +36,8 @@ func listing(structured bool) ([]*mcp.Tool, error) {
 	return listed, nil
 }
 
-// ListingSize is how many characters the answer to tools/list has, which every client pays
-// for in every conversation.
+// ListingSize returns the size of the answer to tools/list in characters. Clients add it to
+// the context of every conversation.
 func ListingSize() (int, error) {
 	listed, err := listing(false)
 	if err != nil {
@@ -47,7 +47,7 @@ func ListingSize() (int, error) {
 	return len([]rune(string(data))), err
 }
 
-// MaxListing is how many characters the answer to tools/list may have.
+// MaxListing bounds the answer to tools/list in characters.
 const MaxListing = 14000
 
 // inputSchema infers the schema of a tool's parameters from their struct.
@@ -60,8 +60,7 @@ func inputSchema(t tool.Tool) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// settle leaves out null, which inference allows for lists and pointers: a member is given
-// or left out.
+// settle removes null from the types of lists and pointers, where inference allows it.
 func settle(s *jsonschema.Schema) {
 	if types := slices.DeleteFunc(slices.Clone(s.Types), func(name string) bool { return name == "null" }); len(types) == 1 {
 		s.Type, s.Types = types[0], nil
@@ -74,7 +73,8 @@ func settle(s *jsonschema.Schema) {
 	}
 }
 
-// outputSchema is the schema of the envelope: its members and their types, one level deep.
+// outputSchema returns the schema of the envelope: its members and their types, one level
+// deep.
 func outputSchema() *jsonschema.Schema {
 	schema := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[tool.Envelope]()) {

@@ -9,37 +9,40 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// How long a link to the status page waits for its one use, and a browser stays logged in.
+// The lifetimes of a one-time link to the status page, and of a login.
 const (
 	linkLasts  = 10 * time.Minute
 	loginLasts = 12 * time.Hour
 )
 
-// maxLogins bounds the browsers that are logged in; the oldest login ends first.
+// maxLogins bounds the logins; the oldest is evicted.
 const maxLogins = 32
 
-// loginCookie names the cookie of a browser that is logged in. A browser sends it to every
-// port of the host, so it opens the pages for people only, never the protocol.
+// loginCookie is the name of the login cookie. Browsers send it to every port of the host, so
+// it grants access to the pages for people only, never to the protocol.
 const loginCookie = "freshet"
 
-// logins knows the browsers that showed the token, or came by a link that has one use. Only
-// digests of what they present are kept.
+// logins keeps the logins of browsers, by the token or a one-time link. It stores only the
+// SHA-256 of cookies and links.
 type logins struct {
 	token string
 	now   func() time.Time
 
 	mu       sync.Mutex // guards what follows
 	links    map[[sha256.Size]byte]time.Time
-	browsers map[[sha256.Size]byte]time.Time
+	browsers *simplelru.LRU[[sha256.Size]byte, time.Time]
 }
 
 func newLogins(token string, now func() time.Time) *logins {
-	return &logins{token: token, now: now, links: map[[sha256.Size]byte]time.Time{}, browsers: map[[sha256.Size]byte]time.Time{}}
+	browsers, _ := simplelru.NewLRU[[sha256.Size]byte, time.Time](maxLogins, nil) // fails for a size below 1 only
+	return &logins{token: token, now: now, links: map[[sha256.Size]byte]time.Time{}, browsers: browsers}
 }
 
-// link makes the query of a link that logs one browser in, once.
+// link returns the query of a new one-time link.
 func (l *logins) link() string {
 	secret := randomText()
 	l.mu.Lock()
@@ -48,7 +51,7 @@ func (l *logins) link() string {
 	return "once=" + secret
 }
 
-// redeem uses a link up, and reports whether it was good.
+// redeem invalidates a one-time link, and reports whether it was valid.
 func (l *logins) redeem(secret string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,24 +66,14 @@ func (l *logins) begin(w http.ResponseWriter) {
 	secret := randomText()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.browsers) >= maxLogins {
-		var oldest [sha256.Size]byte
-		var first time.Time
-		for sum, until := range l.browsers {
-			if first.IsZero() || until.Before(first) {
-				oldest, first = sum, until
-			}
-		}
-		delete(l.browsers, oldest)
-	}
-	l.browsers[sha256.Sum256([]byte(secret))] = l.now().Add(loginLasts)
+	l.browsers.Add(sha256.Sum256([]byte(secret)), l.now().Add(loginLasts))
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure would keep it from plain HTTP, which loopback is served by
 		Name: loginCookie, Value: secret, Path: "/", MaxAge: int(loginLasts / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 }
 
-// known reports whether a request comes with the token, or from a browser that is logged in.
+// known reports whether a request has the token or a valid login cookie.
 func (l *logins) known(r *http.Request) bool {
 	if l.token == "" || presents(r, l.token) {
 		return true
@@ -91,11 +84,12 @@ func (l *logins) known(r *http.Request) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	until, ok := l.browsers[sha256.Sum256([]byte(cookie.Value))]
+	until, ok := l.browsers.Peek(sha256.Sum256([]byte(cookie.Value)))
 	return ok && l.now().Before(until)
 }
 
-// only serves a page to those who are known, and asks others to log in.
+// only is middleware that serves a page to authenticated requests, and the login form to
+// others.
 func (l *logins) only(next http.HandlerFunc, refused func()) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if l.known(r) {
@@ -107,7 +101,7 @@ func (l *logins) only(next http.HandlerFunc, refused func()) http.HandlerFunc {
 	}
 }
 
-// enter logs in a browser that followed a link, once.
+// enter handles a one-time link.
 func (l *logins) enter(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || !l.redeem(r.URL.Query().Get("once")) {
 		l.ask(w, "The link was used before, or is too old.")
@@ -117,10 +111,10 @@ func (l *logins) enter(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// maxForm bounds what a browser may send to log in.
+// maxForm bounds the login form in bytes.
 const maxForm = 4 << 10
 
-// login takes the token from the form.
+// login handles the login form.
 func (l *logins) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if l.token == "" || r.ParseForm() != nil || !sameSecret(r.PostForm.Get("token"), l.token) {
@@ -131,7 +125,7 @@ func (l *logins) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// loginText asks for the token, and tells nothing but how to find it.
+// loginText is the template of the login page.
 const loginText = `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -159,8 +153,8 @@ func (l *logins) ask(w http.ResponseWriter, problem string) {
 	_ = template.Must(template.New("login").Parse(loginText)).Execute(w, problem) // a browser that is gone does not matter
 }
 
-// pageHeaders are those of a page for people: it loads nothing, runs nothing, and sends what
-// is typed to this server only.
+// pageHeaders sets the headers of a page for people: a content security policy that allows no
+// resources and scripts, and forms to this server only.
 func pageHeaders(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -173,12 +167,12 @@ func randomText() string {
 	return base64.RawURLEncoding.EncodeToString(random)
 }
 
-// presents reports whether a request comes with a token as its bearer token.
+// presents reports whether a request has the bearer token.
 func presents(r *http.Request, token string) bool {
 	return sameSecret(r.Header.Get("Authorization"), "Bearer "+token)
 }
 
-// sameSecret compares in a time that tells nothing of where they differ.
+// sameSecret compares in constant time.
 func sameSecret(got, want string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1

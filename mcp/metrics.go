@@ -12,8 +12,8 @@ import (
 	"github.com/freshet/freshet/store/search"
 )
 
-// metrics counts what the server did. Labels come from fixed sets, so that their number
-// does not grow with what clients send.
+// metrics are the server's Prometheus metrics. Label values come from fixed sets, so that
+// clients cannot raise the cardinality.
 type metrics struct {
 	calls, answers, refused *prometheus.CounterVec
 	seconds                 *prometheus.HistogramVec
@@ -31,7 +31,7 @@ func newMetrics() *metrics {
 			Name: "freshet_call_seconds", Help: "Latency of calls.", Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30},
 		}, []string{"tool"}),
 	}
-	// Served as 0 before they happen, so that an alert on them can be written and tested.
+	// Exported as 0 from the start, so that alerts on them can be written and tested.
 	for _, t := range tool.Tools() {
 		m.calls.WithLabelValues(t.Name, "ok")
 		m.seconds.WithLabelValues(t.Name)
@@ -56,10 +56,10 @@ func (m *metrics) observe(line record, took time.Duration) {
 	}
 }
 
-// refuse counts a request that was turned away before it was read.
+// refuse counts a request that was refused before it was read.
 func (m *metrics) refuse(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
-// collectors are those of a server that started at a time.
+// collectors returns the collectors of a server that was started at a time.
 func (s *Server) collectors(started time.Time) []prometheus.Collector {
 	all := []prometheus.Collector{
 		s.metrics.calls, s.metrics.seconds, s.metrics.answers, s.metrics.refused,
@@ -74,8 +74,8 @@ func (s *Server) collectors(started time.Time) []prometheus.Collector {
 	return all
 }
 
-// MetricsHandler serves collectors in the formats of Prometheus, with those of the process,
-// of the Go runtime and of the build. It panics when two collectors have a name in common.
+// MetricsHandler serves collectors in the exposition formats of Prometheus, with those of the
+// process, the Go runtime and the build. It panics when two collectors share a name.
 func MetricsHandler(all ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

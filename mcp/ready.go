@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// What was learned of readiness serves all who ask within readyLasts: whoever reaches the
-// address may ask, and asking costs the store a query. Who has to wait for somebody else's
-// question does so for readyWait.
+// The result of a readiness check is cached for readyLasts, since anybody may request it and
+// it costs the store a query. Concurrent requests share one check (singleflight), for which
+// they wait at most readyWait.
 const (
 	readyLasts = time.Second
 	readyWait  = 3 * time.Second
 )
 
-// readiness tells whether calls can be answered now.
+// readiness is the cached readiness check.
 type readiness struct {
 	ask func(ctx context.Context) error // nil means always
 	now func() time.Time
 
-	turn chan struct{} // holds one; who took it guards all below
+	turn chan struct{} // a mutex, with a deadline, that guards all below
 	at   time.Time
 	err  error
 }
@@ -28,8 +28,8 @@ func newReadiness(o Options) *readiness {
 	return &readiness{ask: o.Ready, now: o.Now, turn: make(chan struct{}, 1)}
 }
 
-// learn asks, unless somebody did a moment ago. A question that ended with its asker says
-// nothing to others.
+// learn returns the cached result, or checks again after readyLasts. The result of a check
+// whose context ended is not cached.
 func (r *readiness) learn(ctx context.Context) error {
 	if r.ask == nil {
 		return nil

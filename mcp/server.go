@@ -13,38 +13,38 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 )
 
-// Caller answers calls of tools by their names. It may be used from several goroutines. An
-// error speaks of reaching the index; what the call itself has to say is in the envelope.
+// Caller answers calls of tools by their names. It may be used from several goroutines. It
+// returns an error when the index cannot be reached; the failure of a call is in the envelope.
 type Caller interface {
 	Call(ctx context.Context, name string, params any, observe tool.Observer) (*tool.Envelope, error)
 }
 
 // Options of a Server. The zero value works.
 type Options struct {
-	// Version is that of the binary, as clients are told.
+	// Version is the version of the binary that clients are told.
 	Version string
 	// Dir is the working directory of a local client, absolute: a call that names no
 	// codebase is about the one there. It is empty for clients that share no file system.
 	Dir string
-	// AllowRoots are the directories below which agents may register others, beside the roots
+	// AllowRoots are directories below which agents may register codebases, beside the roots
 	// of the client and Dir.
 	AllowRoots []string
 	// Structured adds the envelope to each answer as structured content, with its schema.
 	Structured bool
-	// Telemetry takes one JSON line for each call; nil takes none. QueryText has the line
-	// hold the query itself beside its hash.
+	// Telemetry gets one JSON line for each call; nil turns it off. QueryText adds the query
+	// itself beside its hash.
 	Telemetry io.Writer
 	QueryText bool
-	// Calls is how many calls one client, over HTTP one address, may have under way; 0 means
-	// 8. Up to eight times as many wait for their turn. AllCalls bounds those under way of all
-	// clients together; 0 means 64.
+	// Calls bounds the concurrent calls of one client, over HTTP of one address; 0 means 8. Up
+	// to eight times as many wait in the queue. AllCalls bounds those of all clients together;
+	// 0 means 64.
 	Calls, AllCalls int
 	// MaxLine bounds one message on standard input; 0 means 4 MiB.
 	MaxLine int
-	// Metrics adds those of whatever answers the calls; nil adds none.
+	// Metrics adds the collector of the caller's metrics; nil adds none.
 	Metrics prometheus.Collector
-	// Ready returns nil when calls can be answered in full now. Whoever reaches the server
-	// may read the text of its error. nil means always.
+	// Ready returns nil when calls can be answered in full now. Its error is served without
+	// authentication. nil means always ready.
 	Ready func(ctx context.Context) error
 	Now   func() time.Time // nil means time.Now
 	Log   *slog.Logger     // nil means discard
@@ -74,7 +74,7 @@ type Server struct {
 	opts    Options
 	caller  Caller
 	sdk     *mcp.Server
-	limit   *limit
+	limit   *fairQueue
 	local   callConnection // that of standard input
 	metrics *metrics
 	calls   sync.WaitGroup
@@ -82,10 +82,10 @@ type Server struct {
 	telemetry sync.Mutex // held while a line is written
 }
 
-// New makes a server of the tools over a caller.
+// New returns a server of the tools that hands calls to caller.
 func New(caller Caller, opts Options) (*Server, error) {
 	s := &Server{opts: opts.withDefaults(), caller: caller, metrics: newMetrics()}
-	s.limit = newLimit(s.opts.Calls, s.opts.AllCalls)
+	s.limit = newFairQueue(s.opts.Calls, s.opts.AllCalls)
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: "freshet", Title: "freshet", Version: s.opts.Version}, &mcp.ServerOptions{
 		Instructions: Instructions(),
 		Logger:       s.opts.Log,
@@ -95,7 +95,7 @@ func New(caller Caller, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.sdk.AddReceivingMiddleware(offered)
+	s.sdk.AddReceivingMiddleware(refuseUndeclared)
 	for _, t := range listed {
 		s.sdk.AddTool(t, s.handle)
 	}

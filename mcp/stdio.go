@@ -8,15 +8,13 @@ import (
 	"time"
 )
 
-// drainTime is how long after the end of its input a server goes on to answer what it was
-// asked before.
+// drainTime is how long after the end of its input a server finishes the requests under way.
 const drainTime = time.Second
 
-// ServeStdio serves one client over a pair of streams until the client closes its side or
-// ctx ends, and returns when no call is under way any more. It writes nothing but lines of
-// the protocol to out.
+// ServeStdio serves one client over a pair of streams until the client closes its side or ctx
+// ends, and returns when all calls have ended. It writes only protocol messages to out.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	connection := newLines(in, out, s.opts.MaxLine, drainTime)
+	connection := newLineConn(in, out, s.opts.MaxLine, drainTime)
 	session, err := s.sdk.Connect(context.WithoutCancel(ctx), connection, nil)
 	if err != nil {
 		return fmt.Errorf("serve standard input: %w", err)

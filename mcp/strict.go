@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how deep a message nests. Those of the protocol nest a handful deep.
+// maxDepth bounds the nesting of a message, far above that of the protocol's messages.
 const maxDepth = 64
 
 var errBatch = errors.New("batches are not served")
 
-// checkMessage reports what makes a message ambiguous or hostile: bytes that are no JSON or
-// no UTF-8, more than one value, a member that is given twice, a NUL in a name, and nesting
-// without end. Readers that differ on such messages can be played against each other.
+// checkMessage returns an error for an ambiguous or hostile message: invalid JSON or UTF-8,
+// more than one value, a duplicate member, a NUL in a name, or nesting beyond maxDepth. JSON
+// parsers differ on such messages, which attackers use to bypass checks.
 func checkMessage(data []byte) error {
 	if !utf8.Valid(data) {
 		return errors.New("the message is not UTF-8")

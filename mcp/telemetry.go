@@ -12,8 +12,8 @@ import (
 	"github.com/freshet/freshet/store/secret"
 )
 
-// record is the telemetry line of a call. It holds no source text and no path, and the
-// query only where the operator opted in.
+// record is the telemetry line of a call. It contains no source text and no path, and the
+// query only if Options.QueryText is set.
 type record struct {
 	Time      time.Time `json:"time"`
 	Tool      string    `json:"tool"`
@@ -28,7 +28,7 @@ type record struct {
 	Tokens    int       `json:"tokens"`
 	Truncated bool      `json:"truncated"`
 	Error     tool.Code `json:"error,omitempty"`
-	// Warnings are the codes of the answer's warnings: what was left out or done otherwise.
+	// Warnings are the codes of the answer's warnings.
 	Warnings  []string `json:"warnings,omitempty"`
 	QueryHash string   `json:"query_hash,omitempty"`
 	Query     string   `json:"query,omitempty"`

@@ -10,12 +10,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxFault bounds the text of an error of the protocol, which quotes what a client sent.
-const maxFault = 500
+// maxErrorText bounds the text of an error of the protocol, which quotes the client's input.
+const maxErrorText = 500
 
-// offered refuses the methods of capabilities that the server does not declare, which the
-// SDK answers with empty lists, and keeps errors of the protocol short.
-func offered(next mcp.MethodHandler) mcp.MethodHandler {
+// refuseUndeclared is middleware that refuses the methods of capabilities that the server does
+// not declare, which the SDK answers with empty lists. It shortens errors of the protocol.
+func refuseUndeclared(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		family, _, _ := strings.Cut(method, "/")
 		switch family {
@@ -24,8 +24,8 @@ func offered(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		result, err := next(ctx, method, req)
 		var fault *jsonrpc.Error
-		if errors.As(err, &fault) && len(fault.Message) > maxFault {
-			return result, &jsonrpc.Error{Code: fault.Code, Message: strings.ToValidUTF8(fault.Message[:maxFault], "") + " …"}
+		if errors.As(err, &fault) && len(fault.Message) > maxErrorText {
+			return result, &jsonrpc.Error{Code: fault.Code, Message: strings.ToValidUTF8(fault.Message[:maxErrorText], "") + " …"}
 		}
 		return result, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // queued is a limit and the calls that began, in their order.
 type queued struct {
-	*limit
+	*fairQueue
 	ctx      context.Context
 	began    []string
 	refused  []string
@@ -50,7 +50,7 @@ func TestAFloodDelaysAnotherClientByOneCall(t *testing.T) {
 	for _, address := range []string{"flooder", "other"} {
 		synctest.Test(t, func(t *testing.T) {
 			all := 2
-			q := &queued{limit: newLimit(2, all), ctx: t.Context()}
+			q := &queued{fairQueue: newFairQueue(2, all), ctx: t.Context()}
 			var honest callConnection
 			q.call(q.ctx, "honest 0", address, &honest)
 			q.end()
@@ -86,7 +86,7 @@ func TestAFloodDelaysAnotherClientByOneCall(t *testing.T) {
 func TestPlacesGoAroundTheConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := &queued{limit: newLimit(1, 1), ctx: t.Context()}
+		q := &queued{fairQueue: newFairQueue(1, 1), ctx: t.Context()}
 		var a, b, c callConnection
 		for i := range 3 {
 			q.call(q.ctx, fmt.Sprintf("a%d", i), "one", &a)
@@ -112,11 +112,11 @@ func TestPlacesGoAroundTheConnections(t *testing.T) {
 func TestTooManyWaitingCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := &queued{limit: newLimit(1, 4), ctx: t.Context()}
+		q := &queued{fairQueue: newFairQueue(1, 4), ctx: t.Context()}
 		var honest, flood callConnection
 		q.call(q.ctx, "honest", "peer", &honest)
 		q.end()
-		for i := range 1 + q.queue {
+		for i := range 1 + q.maxWaiting {
 			q.call(q.ctx, fmt.Sprintf("flood%d", i), "peer", &flood)
 		}
 		if len(q.refused) > 0 {
@@ -124,7 +124,7 @@ func TestTooManyWaitingCallsAreRefused(t *testing.T) {
 		}
 		ctx, giveUp := context.WithCancel(q.ctx)
 		q.call(ctx, "honest", "peer", &honest)
-		if want := []string{fmt.Sprintf("flood%d %s", q.queue, tool.CodeBusy)}; !slices.Equal(q.refused, want) {
+		if want := []string{fmt.Sprintf("flood%d %s", q.maxWaiting, tool.CodeBusy)}; !slices.Equal(q.refused, want) {
 			t.Errorf("refused %q, want %q", q.refused, want)
 		}
 		giveUp()

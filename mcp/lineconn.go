@@ -14,10 +14,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lines is a connection over a pair of streams, one message a line. Unlike the SDK's it
-// outlives a line that is too long or makes no sense: it refuses the line and reads on.
-type lines struct {
-	frames <-chan frame
+// lineConn is a connection over a pair of streams, one message a line. Unlike the SDK's it
+// survives a line that is too long or malformed: it answers with an error and reads on.
+type lineConn struct {
+	frames <-chan inputLine
 	grace  time.Duration
 	exact  exactNumbers
 
@@ -33,21 +33,20 @@ type lines struct {
 	closed  chan struct{}
 }
 
-// frame is a line of the input, or why there is none.
-type frame struct {
+// inputLine is a line of the input, or the error of reading one.
+type inputLine struct {
 	data []byte
 	err  error
 }
 
 var errLineTooLong = errors.New("the line is too long")
 
-// newLines makes a connection and begins to read. Lines have at most limit bytes. After the
-// input ended, answers to what was asked are waited for during grace. The goroutine that
-// reads ends with the input, or with the process where the input is one that cannot be
-// interrupted.
-func newLines(in io.Reader, out io.Writer, limit int, grace time.Duration) *lines {
-	frames := make(chan frame)
-	c := &lines{
+// newLineConn returns a connection and starts to read. Lines have at most limit bytes. After
+// the end of the input, requests under way have the time grace to be answered. The reading
+// goroutine ends with the input; where reads cannot be interrupted, with the process.
+func newLineConn(in io.Reader, out io.Writer, limit int, grace time.Duration) *lineConn {
+	frames := make(chan inputLine)
+	c := &lineConn{
 		frames: frames, grace: grace, out: out, exact: newExactNumbers(),
 		pending: map[jsonrpc.ID]bool{}, idle: make(chan struct{}), closed: make(chan struct{}),
 	}
@@ -56,7 +55,7 @@ func newLines(in io.Reader, out io.Writer, limit int, grace time.Duration) *line
 		for {
 			data, err := readLine(reader, limit)
 			select {
-			case frames <- frame{data, err}:
+			case frames <- inputLine{data, err}:
 			case <-c.closed:
 				return
 			}
@@ -69,10 +68,10 @@ func newLines(in io.Reader, out io.Writer, limit int, grace time.Duration) *line
 }
 
 // Connect returns the connection: it is its own transport.
-func (c *lines) Connect(context.Context) (mcp.Connection, error) { return c, nil }
+func (c *lineConn) Connect(context.Context) (mcp.Connection, error) { return c, nil }
 
-// readLine reads a line without its end. Of one that is longer than limit it keeps nothing
-// and reads on to its end. A last line may lack its newline.
+// readLine reads a line without its newline, which the last line may lack. A line longer than
+// limit is skipped and gives errLineTooLong.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	long := false
@@ -97,8 +96,8 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// Read returns the next message. What cannot be one is answered with an error and skipped.
-func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+// Read returns the next message. A malformed line is answered with an error and skipped.
+func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -121,8 +120,8 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// accept decodes a line, or refuses it and returns nil.
-func (c *lines) accept(data []byte) jsonrpc.Message {
+// accept decodes a line. It refuses a malformed one and returns nil.
+func (c *lineConn) accept(data []byte) jsonrpc.Message {
 	if err := checkMessage(data); err != nil {
 		c.refuse(jsonrpc.CodeParseError, err.Error())
 		return nil
@@ -137,13 +136,13 @@ func (c *lines) accept(data []byte) jsonrpc.Message {
 		return nil
 	}
 	if request, ok := msg.(*jsonrpc.Request); ok {
-		c.note(request)
+		c.track(request)
 	}
 	return msg
 }
 
-// note keeps which requests wait for an answer, and which of them were cancelled.
-func (c *lines) note(request *jsonrpc.Request) {
+// track records the requests that wait for an answer, and which of them were cancelled.
+func (c *lineConn) track(request *jsonrpc.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if request.ID.IsValid() {
@@ -161,22 +160,22 @@ func (c *lines) note(request *jsonrpc.Request) {
 	}
 }
 
-// refuse answers a line that names no request.
-func (c *lines) refuse(code int64, message string) {
+// refuse answers a malformed line with an error without an ID.
+func (c *lineConn) refuse(code int64, message string) {
 	data, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message},
 	})
 	if err == nil {
-		_ = c.writeLine(data) // whoever does not read gets no refusal
+		_ = c.writeLine(data) // the client may not be reading
 	}
 }
 
-// drain waits after the end of the input until every request is answered, at most for the
-// grace: a client may write all its requests and close.
-func (c *lines) drain(ctx context.Context) {
+// drain waits until every request is answered, at most for the grace period: a client may
+// write all its requests and close its side.
+func (c *lineConn) drain(ctx context.Context) {
 	c.mu.Lock()
 	c.ended = true
-	c.settle()
+	c.closeIfIdle()
 	c.mu.Unlock()
 	timer := time.NewTimer(c.grace)
 	defer timer.Stop()
@@ -188,8 +187,9 @@ func (c *lines) drain(ctx context.Context) {
 	}
 }
 
-// settle closes idle once nothing is pending any more. The caller holds mu.
-func (c *lines) settle() {
+// closeIfIdle closes idle once the input has ended and nothing is pending. The caller holds
+// mu.
+func (c *lineConn) closeIfIdle() {
 	if !c.ended || len(c.pending) > 0 {
 		return
 	}
@@ -200,9 +200,9 @@ func (c *lines) settle() {
 	}
 }
 
-// Write writes a message as a line. The answer to a request that was cancelled is not
-// written: the client has forgotten the request.
-func (c *lines) Write(_ context.Context, msg jsonrpc.Message) error {
+// Write writes a message as a line. The answer to a cancelled request is not written, as the
+// protocol demands.
+func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	response, ok := msg.(*jsonrpc.Response)
 	if !ok {
 		return c.writeMessage(msg)
@@ -217,11 +217,11 @@ func (c *lines) Write(_ context.Context, msg jsonrpc.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pending, response.ID)
-	c.settle()
+	c.closeIfIdle()
 	return err
 }
 
-func (c *lines) writeMessage(msg jsonrpc.Message) error {
+func (c *lineConn) writeMessage(msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return err
@@ -229,19 +229,19 @@ func (c *lines) writeMessage(msg jsonrpc.Message) error {
 	return c.writeLine(c.exact.out(data))
 }
 
-func (c *lines) writeLine(data []byte) error {
+func (c *lineConn) writeLine(data []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	_, err := c.out.Write(append(data, '\n'))
 	return err
 }
 
-// Close ends the connection, and with it the calls under way. It does not close the
-// streams, which belong to the caller.
-func (c *lines) Close() error {
+// Close ends the connection and cancels the calls under way. It does not close the streams,
+// which belong to the caller.
+func (c *lineConn) Close() error {
 	c.closing.Do(func() { close(c.closed) })
 	return nil
 }
 
 // SessionID is empty: the streams are the session.
-func (*lines) SessionID() string { return "" }
+func (*lineConn) SessionID() string { return "" }

@@ -9,7 +9,7 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 )
 
-// pageText is the status page. It loads nothing and runs nothing.
+// pageText is the template of the status page. It loads no resources and runs no scripts.
 const pageText = `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -40,8 +40,8 @@ td.n { text-align: right; font-variant-numeric: tabular-nums }
 </html>
 `
 
-// page shows the status. Where no token is needed it shows nothing of codebases: any user of
-// the machine may ask.
+// page serves the status page. Without a token it shows no codebases, since any user of the
+// machine may read it.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, private bool, started time.Time) {
 	data := struct {
 		Version, Uptime, Problem string

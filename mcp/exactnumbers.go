@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// exactNumbers carries the numbers by which a client names its requests through the SDK,
-// which would round them: a number that is no small integer travels as a string with a mark
-// that no client knows, and becomes the same number again on the way out.
+// exactNumbers preserves the numeric request IDs and progress tokens of clients, which the
+// SDK would round: a number that is not a small integer is replaced by a string with a random
+// prefix on the way in, and restored on the way out.
 type exactNumbers struct {
 	mark    string
 	written *regexp.Regexp
@@ -22,7 +22,8 @@ func newExactNumbers() exactNumbers {
 	return exactNumbers{mark, regexp.MustCompile(`"` + regexp.QuoteMeta(mark) + `([-+.0-9eE]+)"`)}
 }
 
-// in returns a message with its names protected. What it cannot read it leaves to the SDK.
+// in returns a message with its IDs protected. A message that cannot be decoded is returned
+// as it is, for the SDK to refuse.
 func (x exactNumbers) in(message []byte) []byte {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(message, &top) != nil {
@@ -67,7 +68,7 @@ func encodeRaw(members map[string]json.RawMessage) json.RawMessage {
 	return data
 }
 
-// out returns what is sent with the numbers as they came.
+// out returns a message with the numbers restored.
 func (x exactNumbers) out(data []byte) []byte {
 	if !bytes.Contains(data, []byte(x.mark)) {
 		return data
@@ -75,14 +76,14 @@ func (x exactNumbers) out(data []byte) []byte {
 	return x.written.ReplaceAll(data, []byte("$1"))
 }
 
-// exactWriter restores the numbers line by line: a mark holds no line end.
+// exactWriter restores the numbers in a response, line by line: no prefix spans two lines.
 type exactWriter struct {
 	http.ResponseWriter
 	exact exactNumbers
 	held  []byte
 }
 
-// Write takes a piece of an answer, and passes on the lines that are whole.
+// Write buffers data and passes on the complete lines.
 func (w *exactWriter) Write(data []byte) (int, error) {
 	w.held = append(w.held, data...)
 	end := bytes.LastIndexByte(w.held, '\n') + 1
