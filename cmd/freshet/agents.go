@@ -15,7 +15,7 @@ import (
 
 // agents serves the tools over a session of the host.
 type agents struct {
-	// children is the command of a chunk child.
+	// children is the command of a parser child.
 	children []string
 	cluster  cluster.Settings
 	services services

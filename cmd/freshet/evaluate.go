@@ -15,7 +15,7 @@ import (
 
 // evaluator runs evaluations in a workshop of its own.
 type evaluator struct {
-	// children is the command of a chunk child.
+	// children is the command of a parser child.
 	children []string
 }
 

@@ -24,7 +24,7 @@ func settings() cluster.Settings {
 // workers runs what needs no data directory.
 type workers struct {
 	cluster cluster.Settings
-	// children is the command of a chunk child.
+	// children is the command of a parser child.
 	children []string
 	services services
 }

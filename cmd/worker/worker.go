@@ -33,7 +33,7 @@ type Options struct {
 	// Concurrency is how many events of edits each stage has in hand at once, and of large
 	// changes twice as many; 0 means 2 for chunk and 1 for embed.
 	Concurrency int
-	// ChunkCommand starts a chunk child.
+	// ChunkCommand starts a parser child.
 	ChunkCommand []string
 	// Health is the address at which health and counts are served; "" means none. Token is
 	// the bearer token that the counts are given for, "" for none. An address that others

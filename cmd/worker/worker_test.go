@@ -29,7 +29,7 @@ import (
 	"github.com/freshet/freshet/store/memstore"
 )
 
-// asChild is the argument that has the test binary serve as a chunk child.
+// asChild is the argument that has the test binary serve as a parser child.
 const asChild = "chunk-child"
 
 func TestMain(m *testing.M) {

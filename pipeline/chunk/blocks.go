@@ -1,7 +1,7 @@
 package chunk
 
-// block is a piece of text with braces: what stands before "{" or ";", and for the former
-// all up to the matching "}".
+// block is a declaration of a language with braces: the head before "{" or ";", and after "{"
+// everything up to the matching "}".
 type block struct {
 	span      // from the first character of the head to after the end
 	head span // without the brace or the semicolon
@@ -9,13 +9,13 @@ type block struct {
 	leaf bool // ends with a semicolon
 }
 
-// blockSyntax is what a scanner of blocks has to know to skip comments.
+// blockSyntax is the comment syntax of a language for blockScanner.
 type blockSyntax struct {
 	lineComment string // or ""
 }
 
-// scanBlocks lists the blocks of a text in the order in which they begin. Comments and
-// strings are skipped; what is not closed ends with the text. It is linear.
+// scanBlocks lists the blocks of a text in the order in which they begin, in linear time.
+// Comments and strings are skipped; an unclosed block ends with the text.
 func scanBlocks(content []byte, syntax blockSyntax) []block {
 	s := blockScanner{content: content, syntax: syntax, up: -1, head: -1}
 	for s.at < len(content) {

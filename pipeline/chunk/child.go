@@ -20,15 +20,15 @@ import (
 const (
 	childMemory     = 2 << 30 // bytes of data
 	childSoftMemory = 512 << 20
-	childCPU        = 20 * time.Second // for one content, ten times what its steps take
+	childCPU        = 20 * time.Second // for one content, ten times the time of its steps
 	exitCPU         = 124
 )
 
-// ServeChild is the loop of a child process: it reads requests from r and writes replies
-// to w until r ends, and returns nil then. It takes from this process, for good, all that
-// parsing does not need: files, network, processes, signals of others, memory and CPU time
-// beyond a bound. It makes it end with its parent, and ignores interrupts, which are for the
-// parent to handle: call it in a process that does nothing else.
+// ServeChild is the loop of a child process: it reads requests from r and writes replies to
+// w until r ends, and returns nil then. It sandboxes the process irreversibly: no files,
+// network, processes or signals to others, bounded memory and CPU time. The process ends
+// with its parent and ignores interrupts, which the parent handles. Call it in a process
+// that does nothing else.
 func ServeChild(r io.Reader, w io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(childSoftMemory)
@@ -50,15 +50,16 @@ func ServeChild(r io.Reader, w io.Writer) error {
 		case <-done:
 		}
 	}()
-	return serve(r, w, confine(layers()))
+	return serve(r, w, applySandbox(sandboxLayers()))
 }
 
-// serve says hello, with what the confinement lacks, and answers requests until r ends.
+// serve writes the hello frame, with the missing layers of the sandbox, and answers requests
+// until r ends.
 func serve(r io.Reader, w io.Writer, lacks []string) error {
 	c := newCutter(stepLimit)
 	defer c.close()
 	in := bufio.NewReaderSize(r, 64<<10)
-	if err := writeFrame(w, []byte(strings.Join(append([]string{greeting()}, lacks...), "\n"))); err != nil {
+	if err := writeFrame(w, []byte(strings.Join(append([]string{helloText()}, lacks...), "\n"))); err != nil {
 		return err
 	}
 	var reply []byte

@@ -58,12 +58,13 @@ const (
 	bytesPerStep = 16
 )
 
-// stepLimit is after how many steps the parse of a content of so many bytes is given up. It
-// counts work and asks no clock: promise 6 holds on a busy machine.
+// stepLimit returns the number of steps after which the parse of a content of size bytes is
+// canceled. Steps count work and not time, so that the result does not depend on the load of
+// the machine (promise 6).
 func stepLimit(size int) int { return freeSteps + size/bytesPerStep }
 
-// errTimeUsedUp is the error of a parse that was given up where steps cannot be counted. It
-// says nothing about the content.
+// errTimeUsedUp is the error of a parse that was canceled by time, on systems where steps
+// cannot be counted. It proves nothing about the content.
 var errTimeUsedUp = errors.New("the parser used up its time")
 
 // cutter cuts contents one after another and keeps the parsers of the languages it met.

@@ -7,10 +7,11 @@
 // grammar can be crashed or hung by a file of a few hundred bytes. Fallback cuts by lines
 // in pure Go and cannot fail.
 //
-// A child takes from itself all that parsing does not need before it reads the first
-// content (confine.go). How a content is cut depends on the steps of its parse (steps.go),
-// never on a clock: a crash and a parse over its steps are the content's doing (ChildDied),
-// a child that is killed, silent or out of CPU time proves nothing (ChildLost).
+// A child sandboxes itself before it reads the first content (confinement.go): Landlock,
+// seccomp and resource limits leave it what parsing needs. How a content is cut depends on
+// the steps of its parse (steps.go), never on a clock: a crash and a parse that exceeds its
+// steps are caused by the content (ChildDied); a child that is killed, hangs or exceeds its
+// CPU time proves nothing about the content (ChildLost).
 //
 // A language is one value in its own file, one line in the list in languages.go, for a
 // grammar one query file under queries, and one fixture under testdata.

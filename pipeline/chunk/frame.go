@@ -36,8 +36,8 @@ func writeFrame(w io.Writer, payload []byte) error {
 	return nil
 }
 
-// readFrame reads one frame of at most limit bytes. It returns io.EOF where a frame might
-// have begun.
+// readFrame reads one frame of at most limit bytes. It returns io.EOF at the end of the input
+// between two frames.
 func readFrame(r io.Reader, limit int) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

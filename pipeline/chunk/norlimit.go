@@ -4,8 +4,8 @@ package chunk
 
 import "time"
 
-// Where the kernel cannot be asked, a child ends with its input, and its parent kills it
-// when it takes too long.
+// Without prctl and rlimits a child ends with its input, and its parent kills it after a
+// timeout.
 
 func endWithParent() error         { return nil }
 func allowCPU(time.Duration) error { return nil }

@@ -4,4 +4,4 @@ package chunk
 
 import "errors"
 
-func filterCalls() error { return errors.New("no filter is written for this processor") }
+func installSeccomp() error { return errors.New("no filter is written for this processor") }

@@ -2,11 +2,11 @@
 
 package chunk
 
-// stepsCounted says that the parser's limit is one of time: a parse that ends at it says
+// stepsCounted is false where the parser's limit is a time: a parse that exceeds it proves
 // nothing about the content.
 const stepsCounted = false
 
-// microsPerStep is what the parser's limit takes for a step: many times what it needs.
+// microsPerStep is the part of the parser's limit for a step: many times what it needs.
 const microsPerStep = 1000
 
 func addStep() {}

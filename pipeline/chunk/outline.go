@@ -24,8 +24,8 @@ func (l language) finish(lines lineIndex, o outline) store.Syntax {
 	}
 }
 
-// dropScopes removes from definitions what is only a place. What lay in one lies then in
-// the definition of the same name, or else in what encloses the place.
+// dropScopes removes the definitions that are only scopes. Their members move to the
+// definition of the same name, or else to the enclosing definition.
 func dropScopes(symbols []symbol, definitions []store.Definition, references []store.Reference) []store.Definition {
 	byName := map[string]int32{}
 	moved := make([]int32, len(definitions)) // the new index of each
@@ -247,8 +247,8 @@ func overlapped(rest []unit, u unit) int {
 }
 
 // refer resolves the enclosing definition and line of each use. It drops uses that are the
-// name of a definition, and types that are part of a qualified name. A use in a field is
-// one of what the field belongs to.
+// name of a definition, and types that are part of a qualified name. A use in a field belongs
+// to the definition that has the field.
 func refer(lines lineIndex, symbols []symbol, definitions []store.Definition, uses []use) []store.Reference {
 	if len(uses) == 0 {
 		return nil

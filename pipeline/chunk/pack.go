@@ -8,32 +8,32 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// The sizes that decide about chunks. A chunk of 25 to 60 lines is what embeds well.
+// The sizes of chunks. Chunks of 25 to 60 lines embed well.
 const (
 	// maxBytes and maxLines bound a chunk; what fits into them is never split.
 	maxBytes = 4000
 	maxLines = 100
 	// targetBytes bounds a chunk made of several small neighbours.
 	targetBytes = 2000
-	// standBytes and standLines are from when on an item stands alone, so that an edit
-	// changes its chunk and not how its neighbours are joined.
+	// standBytes and standLines are the sizes from which an item is a chunk by itself, so
+	// that an edit does not change how its neighbours are joined.
 	standBytes = 900
 	standLines = 30
-	// tinyBytes is up to when an item is joined with a neighbour of any size, and
-	// tinyPart the same for a part of something that was divided.
+	// tinyBytes is the size up to which an item is joined with a neighbour of any size, and
+	// tinyPart the same for a part of a divided unit.
 	tinyBytes = 200
 	tinyPart  = 400
-	// breakOneIn is how often, of small neighbours, one begins a chunk before the target
-	// is reached. It is chosen by the text of its first line, so that after an edit the
-	// same chunks begin again soon (as in content-defined chunking).
+	// breakOneIn is the frequency of content-defined boundaries: one of so many small items
+	// begins a chunk before the target is reached. It is chosen by a hash of its first line,
+	// so that the boundaries after an edit soon agree with those before it.
 	breakOneIn = 4
 )
 
-// item is a span that is not split any more: whole lines, or a part of one overlong line.
+// item is an indivisible span: whole lines, or a part of one overlong line.
 type item struct {
 	start, end  uint32
 	first, end1 int // lines [first, end1)
-	// crumb is where the item stands, group where the thing stands that it is part of.
+	// crumb is the breadcrumb of the item, group that of the unit that it is part of.
 	crumb, group string
 }
 
@@ -46,17 +46,17 @@ func (i item) stands() bool { return i.bytes() >= standBytes || i.lines() >= sta
 
 func fits(bytes, lines int) bool { return bytes <= maxBytes && lines <= maxLines }
 
-// bunch is a chunk in the making: the adjacent items [from, to).
-type bunch struct {
+// chunkDraft is a chunk under construction: the adjacent items [from, to).
+type chunkDraft struct {
 	item
 	from, to int
 	largest  item
 }
 
-func single(i int, it item) bunch { return bunch{item: it, from: i, to: i + 1, largest: it} }
+func single(i int, it item) chunkDraft { return chunkDraft{item: it, from: i, to: i + 1, largest: it} }
 
-// and is b with the bunch behind it.
-func (b bunch) and(next bunch) bunch {
+// append is b with the bunch behind it.
+func (b chunkDraft) append(next chunkDraft) chunkDraft {
 	b.end, b.end1, b.to = next.end, next.end1, next.to
 	if next.largest.bytes() > b.largest.bytes() {
 		b.largest = next.largest
@@ -69,21 +69,21 @@ func (b bunch) and(next bunch) bunch {
 
 // pack joins small neighbours of items, which cover the content in order, into chunks.
 func pack(content []byte, items []item) []store.Chunk {
-	var bunches []bunch
+	var bunches []chunkDraft
 	for i, it := range items {
 		next, last := single(i, it), len(bunches)-1
 		switch {
 		case last >= 0 && joins(content, bunches[last], it):
-			bunches[last] = bunches[last].and(next)
+			bunches[last] = bunches[last].append(next)
 		case last > 0 && leftOver(bunches[last-1], bunches[last], it.group):
-			bunches[last-1] = bunches[last-1].and(bunches[last])
+			bunches[last-1] = bunches[last-1].append(bunches[last])
 			bunches[last] = next
 		default:
 			bunches = append(bunches, next)
 		}
 	}
 	if last := len(bunches) - 1; last > 0 && leftOver(bunches[last-1], bunches[last], noGroup) {
-		bunches[last-1] = bunches[last-1].and(bunches[last])
+		bunches[last-1] = bunches[last-1].append(bunches[last])
 		bunches = bunches[:last]
 	}
 	return chunksOf(content, items, bunches)
@@ -92,8 +92,8 @@ func pack(content []byte, items []item) []store.Chunk {
 // noGroup is the group of what comes after the last item.
 const noGroup = "\x00"
 
-// joins decides whether next continues b.
-func joins(content []byte, b bunch, next item) bool {
+// joins reports whether next is added to b.
+func joins(content []byte, b chunkDraft, next item) bool {
 	bytes, lines := b.bytes()+next.bytes(), next.end1-b.first
 	if !fits(bytes, lines) {
 		return false
@@ -110,15 +110,16 @@ func joins(content []byte, b bunch, next item) bool {
 }
 
 // grown reports whether b became large by joining small items.
-func (b bunch) grown() bool { return !b.largest.stands() }
+func (b chunkDraft) grown() bool { return !b.largest.stands() }
 
-// leftOver decides whether the tiny bunch b, which the next item does not continue, is joined to
-// the chunk before it: the closing brace of a class, the last line of a file.
-func leftOver(before, b bunch, nextGroup string) bool {
+// leftOver reports whether the tiny draft b, to which the next item is not added, is joined
+// to the chunk before it: the closing brace of a class, the last line of a file.
+func leftOver(before, b chunkDraft, nextGroup string) bool {
 	return b.tiny() && b.group != nextGroup && fits(before.bytes()+b.bytes(), b.end1-before.first)
 }
 
-// startsChunk picks one text in breakOneIn by its first line.
+// startsChunk reports whether a text is a content-defined boundary, by a hash of its first
+// line.
 func startsChunk(text []byte) bool {
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
 		text = text[:i]
@@ -128,7 +129,7 @@ func startsChunk(text []byte) bool {
 	return h.Sum32()%breakOneIn == 0
 }
 
-func chunksOf(content []byte, items []item, bunches []bunch) []store.Chunk {
+func chunksOf(content []byte, items []item, bunches []chunkDraft) []store.Chunk {
 	if len(bunches) == 0 {
 		return nil
 	}

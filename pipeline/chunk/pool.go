@@ -23,26 +23,26 @@ type Options struct {
 	Command []string
 	// Env is added to the environment of a child, which is empty otherwise.
 	Env []string
-	// Children is how many contents are parsed at once; 0 means GOMAXPROCS.
+	// Children is the number of contents that are parsed concurrently; 0 means GOMAXPROCS.
 	Children int
-	// Timeout is how long on the clock a child may take for a content, or for its start,
-	// before it is killed; 0 means five minutes. It guards against a child that does
-	// nothing: a parse ends by its steps, within seconds of work, and a parser that counts
-	// none by the CPU time of its child. Neither time decides how a content is cut.
+	// Timeout bounds the wall time of a child for a content, or for its start, after which it
+	// is killed; 0 means five minutes. It guards against a child that hangs: a parse ends by
+	// its steps, within seconds of work, and without steps by the CPU time of its child.
+	// Neither time decides how a content is cut.
 	Timeout time.Duration
-	// Log is told of children that died and of what their confinement lacks; nil means
-	// discard.
+	// Log gets warnings about children that died and about missing layers of the sandbox; nil
+	// means discard.
 	Log *slog.Logger
 }
 
-// ChildLost is the error of a content whose child was killed from outside, gave no answer in
-// time or used up its CPU time. That may be the machine's doing: the caller counts a try and
-// parks the file at last, and never cuts the content otherwise for it, since how it is cut
-// is part of the digest.
+// ChildLost is the error of a content whose child was killed from outside, did not answer in
+// time or used up its CPU time. The machine may be the cause: the caller counts a failure and
+// parks the file after the last try. It must not cut the content in another way for it, since
+// the way in which it is cut is part of the digest.
 type ChildLost struct {
 	Language string
 	Size     int
-	// Reason is how the process ended, or what it was waited for.
+	// Reason is how the process ended, or what timed out.
 	Reason string
 }
 
@@ -51,9 +51,9 @@ func (e *ChildLost) Error() string {
 	return fmt.Sprintf("parser of %s did not finish %d bytes: %s", e.Language, e.Size, e.Reason)
 }
 
-// ChildDied is the error of a content that crashed its child or took its parser more than
-// its steps. It speaks of the content, not of the machine: the caller counts it as a
-// try, and cuts the content with Quarantine when it comes again.
+// ChildDied is the error of a content that crashed its child or exceeded the steps of its
+// parse. The content is the cause: the caller counts a failure, and cuts the content with
+// Quarantine at the next try.
 type ChildDied struct {
 	Language string
 	Size     int
@@ -128,7 +128,7 @@ func (p *Pool) Cut(ctx context.Context, language string, content []byte) (store.
 	case <-p.done:
 		return store.Syntax{}, ErrPoolClosed
 	case <-ctx.Done():
-		return store.Syntax{}, fmt.Errorf("wait for a chunk child: %w", ctx.Err())
+		return store.Syntax{}, fmt.Errorf("wait for a parser child: %w", ctx.Err())
 	}
 	defer func() { p.slots <- c }()
 	select {
@@ -137,7 +137,7 @@ func (p *Pool) Cut(ctx context.Context, language string, content []byte) (store.
 	default:
 	}
 	if c != nil && c.ended() { // it died while idle, by no content's fault
-		p.opts.Log.Warn("idle chunk child ended", "reason", c.stop())
+		p.opts.Log.Warn("idle parser child ended", "reason", c.stop())
 		c = nil
 	}
 	if c == nil {
@@ -147,7 +147,7 @@ func (p *Pool) Cut(ctx context.Context, language string, content []byte) (store.
 		}
 		c = started
 		if len(c.lacks) > 0 {
-			p.warnLacks.Do(func() { p.opts.Log.Warn("parsers are less confined than they could be", "lacks", c.lacks) })
+			p.warnLacks.Do(func() { p.opts.Log.Warn("sandbox of the parsers is incomplete", "lacks", c.lacks) })
 		}
 	}
 	s, err := p.exchange(ctx, c, language, content)
@@ -189,15 +189,15 @@ func (p *Pool) exchange(ctx context.Context, c *child, language string, content 
 		return store.Syntax{}, p.lost(language, content, fmt.Sprintf("no answer within %s", p.opts.Timeout))
 	case cause != nil:
 		return store.Syntax{}, fmt.Errorf("cut %s of %d bytes: %w", language, len(content), cause)
-	case !c.convicts():
+	case !c.contentAtFault():
 		return store.Syntax{}, p.lost(language, content, strings.TrimSpace(died.Reason+" "+died.Stderr))
 	}
-	p.opts.Log.Warn("chunk child died", "language", language, "size", len(content), "reason", died.Reason)
+	p.opts.Log.Warn("parser child died", "language", language, "size", len(content), "reason", died.Reason)
 	return store.Syntax{}, died
 }
 
 func (p *Pool) lost(language string, content []byte, reason string) *ChildLost {
-	p.opts.Log.Warn("chunk child did not finish", "language", language, "size", len(content), "reason", reason)
+	p.opts.Log.Warn("parser child did not finish", "language", language, "size", len(content), "reason", reason)
 	return &ChildLost{Language: language, Size: len(content), Reason: reason}
 }
 

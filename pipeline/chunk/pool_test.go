@@ -51,7 +51,7 @@ func runChild(verb string) int {
 	case probing:
 		return probe(os.Getenv(probedLayers))
 	case lacking:
-		lacks := confine([]layer{{"landlock", func() error { return errors.New("the kernel has none") }}})
+		lacks := applySandbox([]sandboxLayer{{"landlock", func() error { return errors.New("the kernel has none") }}})
 		_ = serve(os.Stdin, os.Stdout, lacks)
 		return 0
 	case silent:
@@ -59,7 +59,7 @@ func runChild(verb string) int {
 	case foreign:
 		_ = writeFrame(os.Stdout, []byte("freshet chunk child 0"))
 	default:
-		_ = writeFrame(os.Stdout, []byte(greeting()))
+		_ = writeFrame(os.Stdout, []byte(helloText()))
 	}
 	_, _ = readFrame(os.Stdin, maxRequest)
 	switch verb {

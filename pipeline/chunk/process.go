@@ -22,16 +22,16 @@ type child struct {
 	in     io.WriteCloser
 	out    io.ReadCloser
 	stderr *tail
-	lacks  []string      // what its confinement lacks, by name
+	lacks  []string      // missing layers of its sandbox, by name
 	exited chan struct{} // closed once the process was waited for
 	once   sync.Once
 }
 
-// startChild starts a process and waits, at most for timeout, until it says hello.
+// startChild starts a process and waits, at most for timeout, for its hello frame.
 func startChild(command, env []string, timeout time.Duration) (*child, error) {
 	c, err := spawn(command, env)
 	if err != nil {
-		return nil, fmt.Errorf("start chunk child %s: %w", command[0], err)
+		return nil, fmt.Errorf("start parser child %s: %w", command[0], err)
 	}
 	timer := time.AfterFunc(timeout, c.kill)
 	hello, err := readFrame(c.out, maxHello)
@@ -39,11 +39,11 @@ func startChild(command, env []string, timeout time.Duration) (*child, error) {
 		err = errTimeout
 	}
 	name, lacks, _ := strings.Cut(string(hello), "\n")
-	if err == nil && name != greeting() {
+	if err == nil && name != helloText() {
 		err = errOtherVersion
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start chunk child %s: %w (%s) %s", command[0], err, c.stop(), c.stderr)
+		return nil, fmt.Errorf("start parser child %s: %w (%s) %s", command[0], err, c.stop(), c.stderr)
 	}
 	if lacks != "" {
 		c.lacks = strings.Split(lacks, "\n")
@@ -51,16 +51,16 @@ func startChild(command, env []string, timeout time.Duration) (*child, error) {
 	return c, nil
 }
 
-// errOtherVersion is the start error of a child that would cut in another way: the
-// program on disk was replaced while this one runs.
+// errOtherVersion is the start error of a child of another version: the program on disk was
+// replaced while this one runs.
 var errOtherVersion = errors.New("the program is of another version; restart this one")
 
 // maxHello bounds the first frame of a child.
 const maxHello = 4 << 10
 
-// greeting names all that a syntax depends on besides the content, on a child's first
-// frame.
-func greeting() string {
+// helloText is the first frame of a child: it names everything that a syntax depends on
+// besides the content.
+func helloText() string {
 	grammars := Grammars()
 	h := sha256.New()
 	for _, language := range slices.Sorted(maps.Keys(grammars)) {
@@ -69,8 +69,8 @@ func greeting() string {
 	return fmt.Sprintf("freshet chunk child %s %x", Version, h.Sum(nil))
 }
 
-// childEnv is what every child is started with beside Options.Env. Nothing of this
-// process's environment is passed on: it holds tokens and keys.
+// childEnv is the environment of every child beside Options.Env. The environment of this
+// process is not passed on: it holds tokens and keys.
 const childEnv = "GOMAXPROCS=1"
 
 // spawn starts a process that outlives the call, and so belongs to no context: stop ends it.
@@ -111,14 +111,13 @@ func (c *child) ask(request []byte) ([]byte, error) {
 	return readFrame(c.out, maxReply)
 }
 
-// kill ends the process at once. Requests under way fail. It does nothing to a process
-// that has ended: that is the one error that Kill knows of a process of one's own.
+// kill ends the process at once. Requests under way fail. It does nothing to a process that
+// has ended, which is the only error of Kill here.
 func (c *child) kill() { _ = c.cmd.Process.Kill() }
 
-// convicts reports whether the way in which a stopped child ended is its content's doing: a
-// crash. A process that was killed or that ended itself for lack of time says nothing about
-// the content.
-func (c *child) convicts() bool {
+// contentAtFault reports whether a stopped child ended by a crash, which its content caused.
+// A process that was killed or that exceeded its CPU time proves nothing about the content.
+func (c *child) contentAtFault() bool {
 	if c.cmd.ProcessState.ExitCode() == exitCrash {
 		return true
 	}
@@ -151,7 +150,7 @@ func (c *child) stop() string {
 	return c.cmd.ProcessState.String()
 }
 
-// maxTail is how much is kept of a child's standard error.
+// maxTail bounds what is kept of a child's standard error, in bytes.
 const maxTail = 2 << 10
 
 // tail keeps the end of what is written to it.

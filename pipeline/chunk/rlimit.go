@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWithParent asks the kernel to kill this process when its parent ends. A parent that
-// ended before shows by the end of the input.
+// endWithParent has the kernel kill this process when its parent ends (PR_SET_PDEATHSIG). If
+// the parent ended before, the input ends.
 func endWithParent() error {
 	return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 }
 
-// allowCPU lets this process use so much CPU time from now on before it gets SIGXCPU.
+// allowCPU bounds the CPU time of this process from now on; beyond it gets SIGXCPU.
 func allowCPU(more time.Duration) error {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {

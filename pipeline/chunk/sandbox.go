@@ -18,20 +18,20 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// layers lists what confines a child, in the order of its application: each works without
-// the others, and on all threads.
-func layers() []layer {
-	return []layer{
+// sandboxLayers lists the layers of a child's sandbox, in the order of their application.
+// Each works without the others, and on all threads.
+func sandboxLayers() []sandboxLayer {
+	return []sandboxLayer{
 		{"descriptors", closeInherited},
-		{"no_new_privs", refusePrivileges},
-		{"landlock", refuseAccess},
-		{"rlimits", limitResources},
-		{"seccomp", filterCalls},
+		{"no_new_privs", setNoNewPrivs},
+		{"landlock", restrictWithLandlock},
+		{"rlimits", setResourceLimits},
+		{"seccomp", installSeccomp},
 	}
 }
 
-// closeInherited closes the descriptors that this process was started with beside the
-// standard ones. Those of the Go runtime are kept.
+// closeInherited closes the inherited file descriptors other than the standard ones. Those
+// of the Go runtime stay open.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -53,23 +53,23 @@ func closeInherited() error {
 	return nil
 }
 
-// refusePrivileges keeps exec from giving this process more than it has.
-func refusePrivileges() error {
+// setNoNewPrivs sets no_new_privs: exec gives this process no more privileges.
+func setNoNewPrivs() error {
 	if _, _, errno := psx.Syscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
 	}
 	return nil
 }
 
-// The versions of Landlock's interface that added a kind of restriction.
+// The versions of Landlock's ABI that added a kind of restriction.
 const (
 	landlockNetwork = 4
 	landlockScopes  = 6
 )
 
-// refuseAccess takes from this process all access to files that are not open yet, to TCP,
+// restrictWithLandlock denies this process all access to files that are not open yet, to TCP,
 // and to abstract sockets and signals of other processes.
-func refuseAccess() error {
+func restrictWithLandlock() error {
 	version, err := llsyscall.LandlockGetABIVersion()
 	if err != nil || version < 1 {
 		return fmt.Errorf("the kernel has none (Linux 5.13 and newer, enabled by lsm=landlock): %v", err)
@@ -86,17 +86,17 @@ func refuseAccess() error {
 	return nil
 }
 
-// spareThreads is how many threads there are before new ones are refused: one in a parser,
-// one that waits for signals, the monitor, one for the garbage collector, and as many more.
-const spareThreads = 8
+// maxThreads is the number of threads at which new ones are refused: one in a parser, one
+// that waits for signals, the monitor, one for the garbage collector, and as many more.
+const maxThreads = 8
 
-// limitResources bounds the memory of this process, and refuses it new processes, files
-// and descriptors. The runtime gets its threads and its poller before.
-func limitResources() error {
+// setResourceLimits sets rlimits: it bounds the memory of this process and denies it new
+// processes, files and descriptors. The runtime starts its threads and its poller before.
+func setResourceLimits() error {
 	time.AfterFunc(time.Hour, func() {}).Stop() // a timer makes the runtime open its poller
 	var ready, done sync.WaitGroup
-	ready.Add(spareThreads)
-	for range spareThreads {
+	ready.Add(maxThreads)
+	for range maxThreads {
 		done.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()

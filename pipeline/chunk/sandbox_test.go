@@ -109,13 +109,13 @@ func probe(names string) int {
 	for range 4 {
 		<-started
 	}
-	var chosen []layer
-	for _, l := range layers() {
+	var chosen []sandboxLayer
+	for _, l := range sandboxLayers() {
 		if names == "all" || slices.Contains(strings.Fields(names), l.name) {
 			chosen = append(chosen, l)
 		}
 	}
-	lacks := confine(chosen)
+	lacks := applySandbox(chosen)
 	close(confined)
 	group.Wait()
 	attempt()

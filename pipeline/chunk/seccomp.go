@@ -55,7 +55,7 @@ const (
 	argumentsOffset    = 16
 )
 
-// filter is the program that decides on each system call.
+// filter returns the BPF program that decides on each system call.
 func filter() []unix.SockFilter {
 	architecture := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	statement := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
@@ -89,8 +89,8 @@ func filter() []unix.SockFilter {
 	return append(program, refuse)
 }
 
-// filterCalls installs the filter on all threads of this process. It needs no_new_privs.
-func filterCalls() error {
+// installSeccomp installs the filter on all threads of this process. It needs no_new_privs.
+func installSeccomp() error {
 	program := filter()
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]} //nolint:gosec // a few hundred
 	thread, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))

@@ -13,10 +13,11 @@ import (
 
 var setupSteps = sync.OnceFunc(func() { C.steps_setup() })
 
-// stepsCounted says that the parser's limit counts steps, and so is the content's doing.
+// stepsCounted is true where the parser's limit counts steps, so that the content is the cause
+// of a parse that exceeds it.
 const stepsCounted = true
 
-// microsPerStep is what the parser's limit takes for a step.
+// microsPerStep is the part of the parser's limit that a step uses.
 const microsPerStep = 1
 
 // addStep counts one more step of the parse under way on this goroutine.
