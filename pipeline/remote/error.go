@@ -9,17 +9,17 @@ import (
 	"unicode"
 )
 
-// Fault says whose fault it is that an exchange failed.
+// Fault classifies the cause of a failed exchange.
 type Fault uint8
 
 // The faults.
 const (
-	// FaultService: the service is away, overloaded or broken, and may answer later.
+	// FaultService: the service is unreachable, overloaded or broken; retry later.
 	FaultService Fault = iota
-	// FaultSettings: the address, the key or the model is wrong; the same request may be
-	// answered once the operator has put it right.
+	// FaultSettings: the address, the key or the model is wrong; the same request may succeed
+	// once the operator has corrected it.
 	FaultSettings
-	// FaultRequest: the service refuses what was sent, and would again.
+	// FaultRequest: the service refuses the request, and would again.
 	FaultRequest
 )
 
@@ -29,8 +29,8 @@ type Error struct {
 	Status     int // of HTTP, 0 when there was no answer
 	Fault      Fault
 	RetryAfter time.Duration // as the service asked, 0 when it did not
-	// Lost says that the service may have done the work: it was sent everything, and no answer
-	// came back that could be read.
+	// Lost is set when the service may have done the work: the request was sent completely, and
+	// no readable answer came back.
 	Lost    bool
 	Message string // one line, without the key
 }
@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %d %s: %s", e.Host, e.Status, http.StatusText(e.Status), e.Message)
 }
 
-// reason says in a few words why requests wait.
+// reason returns in a few words why requests wait.
 func (e *Error) reason() string {
 	if e.Status == http.StatusTooManyRequests {
 		return "it limits the rate of requests"
@@ -51,7 +51,7 @@ func (e *Error) reason() string {
 	return "its last request failed: " + e.Error()
 }
 
-// The bounds of what is believed of a refusal.
+// The bounds of the delays that a service may ask for.
 const (
 	maxMessage    = 300
 	maxRefusal    = 16 << 10

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limiter keeps the requests of this process to one service within what the service takes.
+// Limiter keeps the requests of this process to one service within the limits of the service.
 // It is an adaptive rate limiter in front of a token bucket:
 //
 //   - A refusal (429, 503) stops every request until the time that the service gave, or for an
@@ -24,8 +24,8 @@ import (
 //   - Where answers say how many requests or tokens are left, no request is sent that would be
 //     refused.
 //
-// Urgent requests, which a person waits for, are not held by the rate, and are refused at once
-// rather than waiting beyond their deadline. It may be used from several goroutines.
+// Urgent requests, which a person waits for, are not delayed by the rate, and fail at once when
+// they would wait beyond their deadline. It may be used from several goroutines.
 type Limiter struct {
 	now func() time.Time
 
@@ -85,7 +85,7 @@ func (l *Limiter) admit(ctx context.Context, host string) (ticket, error) {
 	}
 }
 
-// enter takes a place for a request, or says how long there is none.
+// enter reserves a slot for a request, or returns how long there is none.
 func (l *Limiter) enter(hurry bool) (wait time.Duration, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,13 +106,13 @@ func (l *Limiter) enter(hurry bool) (wait time.Duration, changed <-chan struct{}
 	return wait, l.changed
 }
 
-// wake has those who wait look again. The caller holds mu.
+// wake has the waiting requests check again. The caller holds mu.
 func (l *Limiter) wake() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// accept takes note of an answer and of what it says of limits.
+// accept records an answer and the limits in its headers.
 func (l *Limiter) accept(t ticket, h http.Header, sent int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +133,7 @@ func (l *Limiter) accept(t ticket, h http.Header, sent int) {
 	}
 }
 
-// read takes over what a service says is left.
+// read updates the remaining quota from the headers of an answer.
 func (l *Limiter) read(h http.Header, sent int, now time.Time) {
 	if q, ok := readQuota(h, requestHeaders, now); ok {
 		q.count -= l.flying
@@ -146,8 +146,8 @@ func (l *Limiter) read(h http.Header, sent int, now time.Time) {
 	}
 }
 
-// fail takes note of a request that was not answered. after is the wait that the service
-// asked for, 0 when it did not; limited says that it refused because of its limits.
+// fail records a failed request. after is the delay that the service asked for, 0 when it did
+// not; limited is set when it refused because of its limits.
 func (l *Limiter) fail(t ticket, after time.Duration, limited bool, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,7 +186,7 @@ func (l *Limiter) slow(now time.Time) {
 	}
 }
 
-// drop takes note of a request whose caller gave up.
+// drop records a request whose caller gave up.
 func (l *Limiter) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,7 +194,8 @@ func (l *Limiter) drop() {
 	l.wake()
 }
 
-// backoff doubles with each failure in a row; up to a quarter is added at random.
+// backoff returns the exponential backoff after a number of failures in a row, with a quarter
+// of jitter. A backoff library would add its own count of failures to the limiter's.
 func backoff(failed int) time.Duration {
 	d := firstBackoff << min(max(failed-1, 0), 6)
 	d = min(d, mostBackoff)

@@ -12,14 +12,15 @@ import (
 // bytesPerToken is a careful estimate for source code, which has two to four.
 const bytesPerToken = 3
 
-// quota is what a service says is left of one of its limits. The zero quota says nothing.
+// quota is the remainder of one of the service's limits, as it reports it. The zero quota is
+// unknown.
 type quota struct {
 	limit, count int
 	reset        time.Time // when the limit is whole again
 }
 
-// wait returns for how long no request is left, 0 when there is one. A share of what is left
-// is kept for urgent requests.
+// wait returns the time until a request is left, 0 when one is. A share of the remainder is
+// reserved for urgent requests.
 func (q quota) wait(now time.Time, urgent bool) time.Duration {
 	kept := 0
 	if !urgent {
@@ -31,8 +32,8 @@ func (q quota) wait(now time.Time, urgent bool) time.Duration {
 	return max(q.reset.Sub(now), 0)
 }
 
-// refill returns how long it takes until so many are there again, 0 when they are. Limits of
-// tokens refill all the time.
+// refill returns the time until so many are left again, 0 when they are. Token limits refill
+// continuously.
 func (q quota) refill(need int, now time.Time) time.Duration {
 	need = min(need, q.limit)
 	if q.count >= need || q.limit <= q.count {
@@ -58,8 +59,8 @@ var (
 	}
 )
 
-// readQuota reads a limit from an answer. A service that knows none of it sends no header, or
-// -1 (Azure).
+// readQuota reads a limit from the headers of an answer. A service without the limit sends no
+// header, or -1 (Azure).
 func readQuota(h http.Header, names quotaHeaders, now time.Time) (quota, bool) {
 	for _, n := range names {
 		limit, err := strconv.Atoi(strings.TrimSpace(h.Get(n.limit)))
@@ -93,9 +94,9 @@ func readReset(value string, now time.Time) (time.Duration, bool) {
 	return time.Duration(min(max(n, 0), maxRetryAfter.Seconds()) * float64(time.Second)), true
 }
 
-// retryAfter reads for how long a service wants to be left alone: Retry-After-Ms (OpenAI and
-// Azure), Retry-After (RFC 9110, section 10.2.3) in seconds or as a date, the RetryInfo in the
-// body of Google's errors, or the reset of a limit that is used up.
+// retryAfter returns the delay that a service asks for: Retry-After-Ms (OpenAI and Azure),
+// Retry-After (RFC 9110, section 10.2.3) in seconds or as a date, the RetryInfo in the body of
+// Google's errors, or the reset of an exhausted limit.
 func (s *Service) retryAfter(h http.Header, body []byte) time.Duration {
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil && ms > 0 {
 		return time.Duration(min(ms, float64(maxRetryAfter.Milliseconds())) * float64(time.Millisecond))

@@ -1,7 +1,7 @@
-// Package remote exchanges JSON with services over HTTP: embedding and reranking
-// providers. It owns what they all need: one address that the operator chose and nothing
-// else, a key that never crosses a network in the clear and is never shown, bounds on time
-// and size, and errors that say who is at fault.
+// Package remote exchanges JSON with services over HTTP: embedding and reranking providers.
+// It owns what they all need: one address that the operator chose and no other, a key that
+// is never sent in clear text over a network and never shown, a rate limiter, timeouts,
+// size limits, and errors that classify the cause.
 package remote
 
 import (
@@ -33,7 +33,7 @@ type Options struct {
 	Timeout time.Duration
 	// Now is for Retry-After dates; nil means time.Now.
 	Now func() time.Time
-	// Unlimited leaves it to the caller to keep to what the service takes.
+	// Unlimited turns the rate limiter off: the caller keeps the limits of the service.
 	Unlimited bool
 	// Transport carries the requests; nil means HTTP over the network.
 	Transport http.RoundTripper
@@ -42,8 +42,8 @@ type Options struct {
 // defaultTimeout bounds an exchange: a large batch on a slow machine takes this long.
 const defaultTimeout = time.Minute
 
-// grace is how long an exchange under way may go on after its caller gave up, so that what
-// was paid for is not thrown away when a process ends. Urgent ones have none.
+// grace is how long an exchange under way may go on after its context was canceled, so that
+// paid work is not lost when a process ends. Urgent requests have none.
 const grace = 3 * time.Second
 
 // Service is one service, with the limiter of this process for it. It may be used from
@@ -112,8 +112,8 @@ func (s *Service) Local() bool { return loopback(s.base.Hostname()) }
 // Host names the service, for messages.
 func (s *Service) Host() string { return s.base.Host }
 
-// Waiting returns for how long no request is sent because of the limits of the service or
-// because it fails, and why; 0 when requests go through.
+// Waiting returns how long no request will be sent because of the limits or failures of the
+// service, and the reason; 0 when requests are sent.
 func (s *Service) Waiting() (time.Duration, string) {
 	if s.limiter == nil {
 		return 0, ""
@@ -153,8 +153,8 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	return s.limited(ctx, method, path, body, out, most)
 }
 
-// limited sends a request when the limiter lets it. An exchange that is under way when ctx is
-// cancelled has a grace to end in.
+// limited sends a request when the limiter admits it. When ctx is canceled, an exchange under
+// way has the grace period to end.
 func (s *Service) limited(ctx context.Context, method, path string, body []byte, out any, most int64) error {
 	t, err := s.limiter.admit(ctx, s.Host())
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Service) limited(ctx context.Context, method, path string, body []byte,
 	return err
 }
 
-// lasting is a context that ends after a time, or a grace after ctx does.
+// lasting returns a context that ends after a timeout, or a grace period after ctx.
 func lasting(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	stop := context.AfterFunc(ctx, func() {
@@ -241,7 +241,7 @@ func unsent(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// strip takes the address off an error of the client: it names the host already.
+// strip removes the URL from an error of the HTTP client: Error names the host already.
 func strip(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -250,7 +250,7 @@ func strip(err error) error {
 	return err
 }
 
-// hide takes the key out of a text that a service wrote.
+// hide removes the key from a text of the service.
 func (s *Service) hide(text string) string {
 	if s.key == "" {
 		return text

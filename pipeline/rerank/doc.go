@@ -1,6 +1,6 @@
-// Package rerank asks services that the operator chose how well texts answer a query: Voyage,
-// Cohere, and servers that speak like Jina's (vLLM, llama.cpp, Infinity) or Hugging Face's
-// (text-embeddings-inference). A Provider speaks to one of them. A Resolver decides for each
-// query whether it is spoken to at all; a search takes the Resolver for its reranker, and
-// sets the deadline.
+// Package rerank scores texts against a query by a service that the operator chose: Voyage,
+// Cohere, and servers with the API of Jina (vLLM, llama.cpp, Infinity) or of Hugging Face
+// (text-embeddings-inference). A Provider is the client of one service. A Resolver decides for
+// each query whether the service is called, with a circuit breaker; a search uses the Resolver
+// as its reranker, and sets the deadline.
 package rerank

@@ -14,7 +14,7 @@ import (
 	"github.com/freshet/freshet/store/secret"
 )
 
-// Kind says which services a provider speaks to.
+// Kind is the API of a service.
 type Kind string
 
 // The kinds of provider.
@@ -34,7 +34,7 @@ type Limits struct {
 	Documents, Bytes, TotalBytes int
 }
 
-// check returns why a service does not take the texts, nil when it does.
+// check returns why the texts exceed the limits, nil when they do not.
 func (l Limits) check(query string, documents []string) error {
 	if len(documents) > l.Documents {
 		return fmt.Errorf("%d texts are more than the %d that it takes", len(documents), l.Documents)
@@ -55,9 +55,9 @@ func (l Limits) check(query string, documents []string) error {
 // Options describe a service.
 type Options struct {
 	Kind Kind
-	// URL is the address below which the service answers, "" means that of the kind.
+	// URL is the base address of the service, "" means the default of the kind.
 	URL string
-	// Model is sent along, "" means that of the kind.
+	// Model is the model's name, "" means the default of the kind.
 	Model string
 	Key   string
 	// Timeout bounds a call, 0 means ten seconds. The caller's context is to end it earlier.
@@ -65,14 +65,14 @@ type Options struct {
 	Now     func() time.Time // nil means time.Now
 }
 
-// Provider speaks to one service. It may be used from several goroutines.
+// Provider is the client of one service. It may be used from several goroutines.
 type Provider struct {
-	kind    Kind
-	model   string
-	service *remote.Service
-	limits  Limits
-	tongues []tongue
-	known   atomic.Int32 // the tongue that was understood last
+	kind     Kind
+	model    string
+	service  *remote.Service
+	limits   Limits
+	dialects []dialect
+	known    atomic.Int32 // the index of the dialect that was accepted last
 }
 
 // New returns a provider. It sends nothing.
@@ -94,7 +94,7 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{kind: o.Kind, model: o.Model, service: service, limits: limits(o.Kind), tongues: tongues(o.Kind, o.URL)}, nil
+	return &Provider{kind: o.Kind, model: o.Model, service: service, limits: limits(o.Kind), dialects: dialects(o.Kind, o.URL)}, nil
 }
 
 // Limits are those of the service.
@@ -127,9 +127,8 @@ func answerBytes(query string, documents []string) int64 {
 	return int64(most)
 }
 
-// Rerank returns the score of each document. It keeps the limits by refusing what is beyond
-// them. Its error is the context's own when that ended, and wraps a *remote.Error when the
-// service is at fault.
+// Rerank returns the score of each document. It refuses texts beyond the limits. Its error is
+// the context's when that ended, and wraps a *remote.Error when the exchange failed.
 func (p *Provider) Rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
 	query, _ = secret.MaskFragment(query)
 	documents = slices.Clone(documents)
@@ -141,9 +140,9 @@ func (p *Provider) Rerank(ctx context.Context, query string, documents []string)
 	}
 	first := int(p.known.Load())
 	var failed error
-	for i := range p.tongues {
-		at := (first + i) % len(p.tongues)
-		scores, err := p.ask(ctx, p.tongues[at], query, documents)
+	for i := range p.dialects {
+		at := (first + i) % len(p.dialects)
+		scores, err := p.ask(ctx, p.dialects[at], query, documents)
 		if err == nil {
 			p.known.Store(int32(at))
 			return scores, nil
@@ -158,8 +157,8 @@ func (p *Provider) Rerank(ctx context.Context, query string, documents []string)
 	return nil, failed
 }
 
-// ask asks in one tongue.
-func (p *Provider) ask(ctx context.Context, t tongue, query string, documents []string) ([]float64, error) {
+// ask sends a request in one dialect.
+func (p *Provider) ask(ctx context.Context, t dialect, query string, documents []string) ([]float64, error) {
 	var answer json.RawMessage
 	err := p.service.Post(ctx, t.path, t.request(p.model, query, documents), &answer, answerBytes(query, documents))
 	if err != nil {
@@ -172,13 +171,13 @@ func (p *Provider) ask(ctx context.Context, t tongue, query string, documents []
 	return scores, nil
 }
 
-// absent reports whether the service has nothing where it was asked.
+// absent reports whether the service has no such path.
 func absent(err error) bool {
 	var refused *remote.Error
 	return errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed)
 }
 
-// misunderstood reports whether a service may answer when it is asked in another tongue.
+// misunderstood reports whether the service may accept another dialect.
 func misunderstood(err error) bool {
 	var refused *remote.Error
 	return absent(err) || errors.As(err, &refused) &&

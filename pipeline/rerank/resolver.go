@@ -10,15 +10,16 @@ import (
 	"github.com/freshet/freshet/pipeline/remote"
 )
 
-// Policy says when a service is asked.
+// Policy decides when a service is called.
 type Policy string
 
 // The policies.
 const (
-	// PolicyAuto asks when the service is on this machine, or source text leaves it anyway;
-	// when its last answers came in time; and when it takes the texts.
+	// PolicyAuto calls the service when it is on this machine, or source text is sent over the
+	// network anyway; when its circuit breaker is closed; and when the texts are within its
+	// limits.
 	PolicyAuto Policy = "auto"
-	// PolicyForce asks whenever the service takes the texts.
+	// PolicyForce calls the service whenever the texts are within its limits.
 	PolicyForce Policy = "force"
 	// PolicyOff never asks.
 	PolicyOff Policy = "off"
@@ -30,21 +31,22 @@ func Policies() []Policy { return []Policy{PolicyAuto, PolicyForce, PolicyOff} }
 // ResolverOptions of a Resolver.
 type ResolverOptions struct {
 	Policy Policy // "" means PolicyAuto
-	// Deadline is within which an answer is of use, 0 means 800 ms. Whoever asks keeps it.
+	// Deadline is the time after which an answer counts as late, 0 means 800 ms. The caller
+	// enforces it.
 	Deadline time.Duration
-	// TextLeaves says that source text is sent over the network already, to be embedded.
+	// TextLeaves is set when source text is already sent over the network for embedding.
 	TextLeaves bool
 	Now        func() time.Time // nil means time.Now
 }
 
-// Resolver decides by its policy whether a provider is asked. It may be used from several
-// goroutines.
+// Resolver decides by its policy and its circuit breaker whether a provider is called. It may
+// be used from several goroutines.
 type Resolver struct {
 	provider *Provider
 	options  ResolverOptions
 
 	mu      sync.Mutex
-	profile profile // guarded by mu
+	breaker breaker // guarded by mu
 }
 
 // NewResolver returns a resolver over a provider.
@@ -58,11 +60,11 @@ func NewResolver(p *Provider, o ResolverOptions) *Resolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Resolver{provider: p, options: o, profile: profile{deadline: o.Deadline}}
+	return &Resolver{provider: p, options: o, breaker: breaker{deadline: o.Deadline}}
 }
 
-// Rerank returns the score of each document, or why the provider was not asked, or why it
-// did not answer.
+// Rerank returns the score of each document, or as an error why the provider was not called
+// or did not answer.
 func (r *Resolver) Rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
 	if err := r.decide(query, documents); err != nil {
 		return nil, err
@@ -70,16 +72,16 @@ func (r *Resolver) Rerank(ctx context.Context, query string, documents []string)
 	begin := r.options.Now()
 	scores, err := r.provider.Rerank(ctx, query, documents)
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil, ctx.Err() // nobody waits any more, which says nothing of the service
+		return nil, ctx.Err() // the caller gave up, which is no failure of the service
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.options.Now()
-	r.profile.note(now.Sub(begin), err, now)
+	r.breaker.note(now.Sub(begin), err, now)
 	return scores, err
 }
 
-// Standing says in a line why the provider would not be asked, nil when it would.
+// Standing returns why the provider would not be called now, nil when it would.
 func (r *Resolver) Standing() error { return r.decide("", nil) }
 
 func (r *Resolver) decide(query string, documents []string) error {
@@ -87,12 +89,12 @@ func (r *Resolver) decide(query string, documents []string) error {
 	defer r.mu.Unlock()
 	return facts{
 		host: r.provider.Host(), local: r.provider.Local(), textLeaves: r.options.TextLeaves,
-		waits: r.profile.waits(r.options.Now()), slow: r.profile.off(r.options.Now()),
+		waits: r.breaker.waits(r.options.Now()), slow: r.breaker.off(r.options.Now()),
 		unfit: r.provider.limits.check(query, documents),
 	}.refuse(r.options.Policy)
 }
 
-// facts are what a decision is made of.
+// facts are the inputs of the policy's decision.
 type facts struct {
 	host              string
 	local, textLeaves bool
@@ -101,7 +103,7 @@ type facts struct {
 	unfit             error // it does not take the texts
 }
 
-// refuse returns why a service is not asked under a policy, nil when it is.
+// refuse returns why a service is not called under a policy, nil when it is.
 func (f facts) refuse(p Policy) error {
 	switch {
 	case p == PolicyOff:
@@ -121,18 +123,19 @@ func (f facts) refuse(p Policy) error {
 	return nil
 }
 
-// The profile of a service.
+// The constants of the circuit breaker.
 const (
 	offTime     = time.Minute
 	maxFailures = 3 // in a row
 	smoothing   = 4 // a call's share of the average is one in so many
 )
 
-// profile is what the last calls were like.
-type profile struct {
+// breaker is the circuit breaker of a service: it opens after failures in a row, or when the
+// moving average of the latency exceeds the deadline, and closes after a pause.
+type breaker struct {
 	deadline time.Duration
-	// average is a moving one. It begins at 0, so that one late call, of a model that had to
-	// be loaded, makes no habit.
+	// average is an exponential moving average of the latency. It begins at 0, so that one
+	// slow call, of a model that had to be loaded, does not open the breaker.
 	average  time.Duration
 	failures int // in a row
 	offUntil time.Time
@@ -140,9 +143,9 @@ type profile struct {
 	waitTill time.Time
 }
 
-// note adds a call. How long one that was cut off would have taken is not known: it counts
-// as twice the deadline. One that failed otherwise says nothing of how long answers take.
-func (p *profile) note(took time.Duration, err error, now time.Time) {
+// note records a call. A call that timed out counts as twice the deadline; one that failed
+// otherwise does not change the average.
+func (p *breaker) note(took time.Duration, err error, now time.Time) {
 	var refused *remote.Error
 	switch late := errors.Is(err, context.DeadlineExceeded); {
 	case err == nil:
@@ -162,22 +165,22 @@ func (p *profile) note(took time.Duration, err error, now time.Time) {
 		p.rest(now, fmt.Errorf("the last %d calls failed, the last one: %w", p.failures, err))
 	case p.average > p.deadline:
 		p.rest(now, fmt.Errorf("its last calls took %v and more, the deadline is %v", p.average.Round(time.Millisecond), p.deadline))
-		p.average = 0 // measured anew after the rest
+		p.average = 0 // measured again after the pause
 	}
 }
 
-func (p *profile) rest(now time.Time, why error) { p.offUntil, p.why = now.Add(offTime), why }
+func (p *breaker) rest(now time.Time, why error) { p.offUntil, p.why = now.Add(offTime), why }
 
-// off returns why the service is left alone for now, nil when it is not.
-func (p *profile) off(now time.Time) error {
+// off returns why the breaker is open, nil when it is closed.
+func (p *breaker) off(now time.Time) error {
 	if !now.Before(p.offUntil) {
 		return nil
 	}
 	return fmt.Errorf("%w; it is asked again in %v", p.why, p.offUntil.Sub(now).Round(time.Second))
 }
 
-// waits returns that the service asked not to be called for a while, nil when it did not.
-func (p *profile) waits(now time.Time) error {
+// waits returns an error while the delay that the service asked for lasts, nil otherwise.
+func (p *breaker) waits(now time.Time) error {
 	if !now.Before(p.waitTill) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Default is the address and the model of a kind, "" where there is none.
+// Default returns the default address and model of a kind, "" where there is none.
 func Default(k Kind) (address, model string) {
 	switch k {
 	case Voyage:
@@ -21,9 +21,10 @@ func Default(k Kind) (address, model string) {
 	}
 }
 
-// limits are what the services document, in bytes, of which a token has at least one.
-// Servers of one's own are taken to run with their defaults: text-embeddings-inference takes
-// 32 texts, llama.cpp a batch of 512 tokens, in which text and query together have to fit.
+// limits returns the documented limits of the services, in bytes, of which a token has at
+// least one. Self-hosted servers are assumed to run with their defaults:
+// text-embeddings-inference accepts 32 texts, llama.cpp a batch of 512 tokens, into which text
+// and query together must fit.
 func limits(k Kind) Limits {
 	switch k {
 	case Voyage:
@@ -35,31 +36,31 @@ func limits(k Kind) Limits {
 	}
 }
 
-// tongue is one way to ask for scores.
-type tongue struct {
+// dialect is one request format for scores.
+type dialect struct {
 	path    string
 	request func(model, query string, documents []string) any
 }
 
-// tongues are the ways to ask a service, the likeliest first. Compatible servers differ in
-// the path and in the name of the texts, and refuse what they do not know, so that the first
-// call finds out. An address that ends in the version, or in rerank, has that much of the
-// path already.
-func tongues(k Kind, address string) []tongue {
+// dialects returns the request formats to try, the likeliest first. Compatible servers differ
+// in the path and in the name of the texts, and refuse others, so that the first call finds
+// the right one. An address that ends in the version, or in rerank, already has that part of
+// the path.
+func dialects(k Kind, address string) []dialect {
 	switch k {
 	case Voyage:
-		return []tongue{{path(address, "/v1"), askVoyage}}
+		return []dialect{{path(address, "/v1"), askVoyage}}
 	case Cohere:
-		return []tongue{{path(address, "/v2"), askCohere}}
+		return []dialect{{path(address, "/v2"), askCohere}}
 	}
 	likeliest := path(address, "/v1")
 	if likeliest == "/v1/rerank" {
-		return []tongue{{likeliest, askDocuments}, {"/rerank", askDocuments}, {"/rerank", askTexts}}
+		return []dialect{{likeliest, askDocuments}, {"/rerank", askDocuments}, {"/rerank", askTexts}}
 	}
-	return []tongue{{likeliest, askDocuments}, {likeliest, askTexts}}
+	return []dialect{{likeliest, askDocuments}, {likeliest, askTexts}}
 }
 
-// path is what an address lacks.
+// path returns the part of the path that an address lacks.
 func path(address, version string) string {
 	address = strings.TrimSuffix(address, "/")
 	switch {
@@ -88,7 +89,7 @@ func askCohere(model, query string, documents []string) any {
 	}{model, query, documents}
 }
 
-// askDocuments asks as Jina, vLLM, llama.cpp and Infinity expect.
+// askDocuments builds the request of Jina, vLLM, llama.cpp and Infinity.
 func askDocuments(model, query string, documents []string) any {
 	return struct {
 		Model           string   `json:"model,omitempty"`
@@ -99,7 +100,7 @@ func askDocuments(model, query string, documents []string) any {
 	}{model, query, documents, len(documents), false}
 }
 
-// askTexts asks as text-embeddings-inference expects; the model is the server's.
+// askTexts builds the request of text-embeddings-inference; the model is the server's.
 func askTexts(_, query string, documents []string) any {
 	return struct {
 		Query    string   `json:"query"`

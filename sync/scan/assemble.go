@@ -8,8 +8,8 @@ import (
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// finish returns the node of a visited directory, the one before when nothing in it or
-// below it differs, or nil when it is gone. It gathers the differences in r.
+// finish returns the node of a visited directory: the prior node when nothing in or below it
+// differs, nil when it is gone. It adds the differences to r.
 func (v *visit) finish(r *Result) *node {
 	if v.kept {
 		v.gather(r)
@@ -56,7 +56,7 @@ func (v *visit) finish(r *Result) *node {
 	return n
 }
 
-// sameFiles reports whether two lists are one; a list that differs was copied.
+// sameFiles reports whether two lists share their array; a list that differs was copied.
 func sameFiles(a, b []store.StatEntry) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -68,7 +68,7 @@ func (v *visit) gather(r *Result) {
 	r.Kept = append(r.Kept, v.delta.Kept...)
 }
 
-// record takes note of an entry that was before (nil when it was not) and is now.
+// record adds the difference of an entry that exists now to r; before is nil for a new one.
 func (v *visit) record(before, now *store.StatEntry) {
 	if before == now || (before != nil && *before == *now) {
 		return
@@ -84,7 +84,7 @@ func (v *visit) record(before, now *store.StatEntry) {
 	}
 }
 
-// drop takes note of an entry that is no more.
+// drop records the removal of an entry.
 func (v *visit) drop(before *store.StatEntry) {
 	v.delta.StatRemoves = append(v.delta.StatRemoves, before.Path)
 	if inTree(before) {
@@ -92,7 +92,7 @@ func (v *visit) drop(before *store.StatEntry) {
 	}
 }
 
-// dropNode takes note of a directory that is no more, with all below it.
+// dropNode records the removal of a directory with everything below it.
 func (v *visit) dropNode(n *node) {
 	if n == nil {
 		return
@@ -101,7 +101,7 @@ func (v *visit) dropNode(n *node) {
 	v.dropBelow(n)
 }
 
-// dropBelow takes note that nothing below a directory is seen any more.
+// dropBelow records the removal of everything below a directory.
 func (v *visit) dropBelow(n *node) {
 	if n == nil {
 		return

@@ -10,25 +10,26 @@ import (
 	"github.com/freshet/freshet/sync/language"
 )
 
-// Version is the version of what is left out and of the classification. It is part of the
-// recipe: a change here makes another index.
+// Version is the version of the rules of exclusion and classification. It is part of the
+// recipe: a change changes the index.
 const Version = "3"
 
-// Classify says which language a file is written in, by the names of package language, "" when unknown,
-// and what else is known of it. It depends on the path and the bytes alone.
+// Classify returns the language of a file, by the names of package language, "" when unknown,
+// and its flags. It depends on the path and the bytes alone.
 func Classify(path string, data []byte) (language string, flags store.FileFlags) {
 	var c classifier
 	return c.classify(path, data)
 }
 
-// classifier remembers what it found out about directories. One goroutine uses it.
+// classifier classifies files and caches the flags of directories. It is used by one
+// goroutine.
 type classifier struct {
 	dir      string
 	dirFlags store.FileFlags
 	dirKnown bool
 }
 
-// headBytes is how much of a file is looked at to tell its language or its maker.
+// headBytes is how much of a file is read to detect its language and whether it is generated.
 const headBytes = 4 << 10
 
 func (c *classifier) classify(name string, data []byte) (string, store.FileFlags) {
@@ -55,7 +56,7 @@ func (c *classifier) classify(name string, data []byte) (string, store.FileFlags
 	return language.Of(base, head), flags
 }
 
-// directoryFlags says what holds for every file below a directory.
+// directoryFlags returns the flags of every file below a directory.
 func directoryFlags(dir string) store.FileFlags {
 	if dir == "" {
 		return 0
@@ -76,8 +77,8 @@ func directoryFlags(dir string) store.FileFlags {
 	return flags
 }
 
-// ownWords are directories that package language calls vendored and that hold as often a project's
-// own code.
+// ownWords are directories that package language counts as vendored and that as often hold a
+// project's own code.
 var ownWords = []string{"cache", "env", "testdata", ".github", "dist"}
 
 // plainVendor takes those directories out of a path before it is judged.
@@ -97,8 +98,8 @@ func plainVendor(name string) string {
 	return name
 }
 
-// mayBeVendored spares the long expression those names that it cannot match
-// beyond their directories.
+// mayBeVendored is a cheap filter before the long regular expression: it returns false for
+// names that the expression can match by their directories only.
 func mayBeVendored(name, base string) bool {
 	switch path.Ext(base) {
 	case ".go", ".py", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".hpp", ".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".md", ".tsx", ".json", ".yaml", ".yml", ".toml":
@@ -114,7 +115,7 @@ func mayBeDocumentation(base string) bool {
 	return base != "" && strings.IndexByte("CILRlr", base[0]) >= 0
 }
 
-// isTestName knows tests by the habits of their languages.
+// isTestName reports whether a name is that of a test by the conventions of its language.
 func isTestName(base string) bool {
 	stem, ext, _ := strings.Cut(base, ".")
 	switch {
@@ -134,12 +135,12 @@ func isTestName(base string) bool {
 	return false
 }
 
-// markers are words of which the head of nearly every generated file has one.
+// markers are words that the heads of generated files contain.
 var markers = [][]byte{
 	[]byte("enerated"), []byte("DO NOT EDIT"), []byte("GENERATED"), []byte("sourceMappingURL"), []byte("do not edit"), []byte("Do not edit"),
 }
 
-// isGenerated looks closer when the name or the head suggests it.
+// isGenerated reports whether a file is generated, after a cheap filter on its name and head.
 func isGenerated(name, base string, head, data []byte) bool {
 	if bytes.Contains(head, []byte("Code generated ")) && bytes.Contains(head, []byte("DO NOT EDIT")) || bytes.Contains(head, []byte("@generated")) {
 		return true

@@ -12,15 +12,15 @@ import (
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// DataMarker is the name of the file that every data directory holds. A directory with
-// such a file is left out of every tree, with all below it, also where another process
-// than the one that uses it scans.
+// DataMarker is the name of the file that marks a data directory. A directory with such a
+// file is excluded from every tree with everything below it, also when the process that
+// scans is not the one that uses it.
 const DataMarker = ".freshet-data"
 
 // ErrRootIsData refuses a root that is a data directory.
 var ErrRootIsData = errors.New("the directory is a data directory of freshet (it holds " + DataMarker + "), which is never read")
 
-// dataDetail is what Explain says of a data directory.
+// dataDetail is the detail of Explain for a data directory.
 const dataDetail = "a data directory of freshet, which is never entered"
 
 // marked reports whether an open directory holds the marker of data directories.
@@ -44,7 +44,7 @@ func (s *Scanner) isData(fd int) bool {
 	return marked(fd)
 }
 
-// enterRoot is enterRoot for the root of the scanner, which may not be a data directory.
+// enterRoot opens the scanner's root, which must not be a data directory.
 func (s *Scanner) enterRoot() (int, store.Stat, error) {
 	fd, stat, err := enterRoot(s.root)
 	if err == nil && s.ownData(stat) {
@@ -54,7 +54,7 @@ func (s *Scanner) enterRoot() (int, store.Stat, error) {
 	return fd, stat, err
 }
 
-// leaveOutData leaves a data directory out, and drops what was known below it.
+// leaveOutData excludes a data directory, and drops its prior entries.
 func (v *visit) leaveOutData() {
 	v.next.entry.LeftOut = store.LeftOutData
 	v.dropBelow(v.prior)

@@ -25,7 +25,7 @@ type worker struct {
 	counts Summary
 }
 
-// visit finds out what a directory is now. An error ends the scan.
+// visit determines the current state of a directory. An error ends the scan.
 func (k *worker) visit(v *visit) error {
 	if v.narrow(); v.passes() {
 		v.next = &node{entry: v.prior.entry, files: v.prior.files, rules: v.prior.rules}
@@ -105,7 +105,7 @@ func (k *worker) isOwnData(fd int) bool {
 	return err == nil && k.scanner.ownData(stat)
 }
 
-// revisitPart looks at the entries of a known directory of which something was heard.
+// revisitPart scans the dirty entries of a known directory.
 func (k *worker) revisitPart(v *visit, fd int) error {
 	unknown := func(name string) bool {
 		return v.prior.file(name) == nil && v.prior.dir(join(v.path, name)) == nil
@@ -126,16 +126,18 @@ func anyKey(m map[string]*scope, is func(string) bool) bool {
 	return false
 }
 
-// interfere lets a test fail an operation or change the disk right before it.
+// interfere is the fault injection of tests: it fails an operation or changes the disk before
+// it.
 func (k *worker) interfere(op, path string) error { return k.scanner.interfere(op, path) }
 
-// exhausted reports an error that speaks of this process and not of the file.
+// exhausted reports whether an error is a lack of resources of this process and no property
+// of the file.
 func exhausted(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
 }
 
-// unreadable keeps what is known of a directory that cannot be entered, or leaves it out
-// when nothing is.
+// unreadable keeps the prior state of a directory that cannot be entered, or excludes it when
+// there is none.
 func (v *visit) unreadable(err error) {
 	v.delta.Kept = append(v.delta.Kept, Kept{v.path, store.LeftOutUnreadable, err})
 	if v.prior != nil && v.prior.entry.LeftOut == "" {
@@ -147,7 +149,7 @@ func (v *visit) unreadable(err error) {
 	}}
 }
 
-// revisit asks every known file of an unchanged directory for its stat.
+// revisit stats every known file of an unchanged directory.
 func (k *worker) revisit(v *visit, fd int) error {
 	old := v.prior.files
 	files, copied := old, false
@@ -176,7 +178,7 @@ func (k *worker) revisit(v *visit, fd int) error {
 	return nil
 }
 
-// descend visits the known directories below an unchanged one, but those that are ignored.
+// descend visits the known subdirectories of an unchanged directory that are not ignored.
 func (v *visit) descend() {
 	for _, d := range v.prior.dirs {
 		if d.entry.LeftOut != store.LeftOutIgnored {
@@ -252,8 +254,7 @@ func (k *worker) list(v *visit, fd int) error {
 	return nil
 }
 
-// decide puts one name where it belongs: among the files, or the directories that are
-// entered or not.
+// decide sorts one name into the files, the directories to enter and the excluded ones.
 func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 	path := join(v.path, d.name)
 	if d.mode == 0 {
@@ -283,7 +284,7 @@ func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 	}
 	entry := store.StatEntry{Path: path, Stat: store.Stat{Mode: d.mode}}
 	switch {
-	case secret.Named(path): // before all else: no rule of the tree takes it back
+	case secret.Named(path): // first: no rule of the tree may include it
 		entry.LeftOut = store.LeftOutSecret
 	case rules.Match(path, false).Ignored:
 		entry.LeftOut = store.LeftOutIgnored
@@ -303,8 +304,8 @@ func (k *worker) decide(v *visit, fd int, d dirent, changed bool) error {
 	return err
 }
 
-// carry takes over what is known of a listed name of which nothing was heard. It reports
-// false when that is nothing, or of another type.
+// carry keeps the prior entry of a listed name that is not dirty. It returns false when there
+// is none, or one of another type.
 func (v *visit) carry(path string, d dirent) bool {
 	if d.mode == unix.S_IFDIR {
 		old := v.prior.dir(path)
@@ -321,9 +322,9 @@ func (v *visit) carry(path string, d dirent) bool {
 	return true
 }
 
-// typeOf asks for the type of a name on a file system whose directories do not tell. When
-// it cannot be had, the name counts as what it was, so that the error is met again, and
-// answered, where the file is read or the directory entered.
+// typeOf stats a name for its type on a file system whose directories do not contain types.
+// When that fails it returns the prior type, so that the error recurs, and is handled, where
+// the file is read or the directory entered.
 func (v *visit) typeOf(fd int, path string) uint32 {
 	if stat, err := statAt(fd, baseOf(path)); err == nil {
 		return kind(stat.Mode)
@@ -334,7 +335,7 @@ func (v *visit) typeOf(fd int, path string) uint32 {
 	return unix.S_IFREG
 }
 
-// compare takes note of how a listed directory differs from what was known of it.
+// compare records the differences of a listed directory from its prior state.
 func (v *visit) compare() {
 	for i := range v.next.files {
 		v.record(v.prior.file(baseOf(v.next.files[i].Path)), &v.next.files[i])

@@ -11,8 +11,8 @@ import (
 	"github.com/freshet/freshet/sync/scan"
 )
 
-// cookies is a directory that only the watcher writes to, with one file in it. Each cookie
-// is another name of that file.
+// cookies is a directory that only the watcher writes to, with one file in it. A cookie is a
+// rename of that file to a new name, whose event marks a position in the event queue.
 type cookies struct {
 	dir     string
 	handle  *os.File
@@ -22,7 +22,7 @@ type cookies struct {
 	awaited bool   // its event has not been read
 }
 
-// open makes the directory and watches it by the instance fd.
+// open creates the directory and adds it to the inotify instance fd.
 func (c *cookies) open(fd int, parent string) error {
 	var err error
 	if c.dir, err = os.MkdirTemp(parent, "watch-"); err != nil {
@@ -47,7 +47,7 @@ func (c *cookies) next() string {
 	return strconv.FormatUint(c.number, 36)
 }
 
-// lay gives the file a new name, whose event is behind all that came before.
+// lay renames the file: the event of the rename is queued after all earlier ones.
 func (c *cookies) lay() error {
 	name, dir := c.next(), int(c.handle.Fd())
 	if err := unix.Renameat(dir, c.name, dir, name); err != nil {
@@ -57,7 +57,7 @@ func (c *cookies) lay() error {
 	return nil
 }
 
-// heard takes an event of the directory.
+// heard handles an event of the directory.
 func (c *cookies) heard(mask uint32, name []byte) error {
 	switch {
 	case mask&unix.IN_MOVED_TO == 0:
@@ -78,10 +78,10 @@ func (c *cookies) close() error {
 	return os.RemoveAll(c.dir)
 }
 
-// Prove returns the paths at which the disk may differ from what scans have seen since the
-// last Prove: every change that was finished before the call is among them. They are the
-// caller's, who scans them and hands back with Doubt what could not be scanned. After an
-// error nothing is proven, now or later, and the watcher must be replaced.
+// Prove returns the dirty paths: those that may have changed since the last Prove. Every
+// change that was finished before the call is included. The set belongs to the caller, which
+// must scan the paths and return with Doubt those that it could not scan. After an error the
+// watcher is broken and must be replaced.
 func (w *Watcher) Prove() (scan.Dirty, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,8 +97,8 @@ func (w *Watcher) Prove() (scan.Dirty, error) {
 	return dirty, nil
 }
 
-// Unheard returns those of the paths of which nothing was heard since the last Prove, by
-// the same proof. What was heard stays for the next Prove.
+// Unheard returns those of the paths without an event since the last Prove, by the same
+// proof. The next Prove still returns the others.
 func (w *Watcher) Unheard(paths []string) ([]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +108,7 @@ func (w *Watcher) Unheard(paths []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(paths), w.dirty.Covers), nil
 }
 
-// catchUp reads all events that were queued before it was called. The caller holds mu.
+// catchUp reads all events that were queued before the call. The caller holds mu.
 func (w *Watcher) catchUp() error {
 	if w.broken == nil {
 		if err := w.cookies.lay(); err != nil {
@@ -123,7 +123,7 @@ func (w *Watcher) catchUp() error {
 	return w.broken
 }
 
-// Doubt adds names to what the next Prove returns; none means the whole tree.
+// Doubt adds paths to those that the next Prove returns; no paths means the whole tree.
 func (w *Watcher) Doubt(paths ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

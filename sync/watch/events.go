@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// content are the events after which a file's bytes may differ. A file that was written
-	// through a memory map is heard of when the last handle on it is closed.
+	// content are the events after which a file's bytes may differ. The event of a write
+	// through a memory map comes when the last handle on the file is closed.
 	content = unix.IN_MODIFY | unix.IN_CLOSE_WRITE
-	// naming are the events after which a name may stand for something else.
+	// naming are the events after which a name may refer to another file.
 	naming = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO
 	// self are the events of a directory itself.
 	self = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
@@ -21,8 +21,8 @@ const (
 	followed = content | naming | self | unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
 )
 
-// read takes one batch of events from the kernel, without waiting, and returns its size.
-// It returns an error once the watcher is broken. The caller holds mu.
+// read reads one batch of events without blocking, and returns its size. It returns an error
+// once the watcher is broken. The caller holds mu.
 func (w *Watcher) read() (int, error) {
 	if w.broken != nil {
 		return 0, w.broken
@@ -51,7 +51,7 @@ func (w *Watcher) read() (int, error) {
 	return n, w.broken
 }
 
-// heard takes one event.
+// heard handles one event.
 func (w *Watcher) heard(watch int32, mask uint32, name []byte) {
 	switch {
 	case mask&unix.IN_Q_OVERFLOW != 0:
@@ -65,7 +65,7 @@ func (w *Watcher) heard(watch int32, mask uint32, name []byte) {
 	}
 	dir, ok := w.table.path(watch)
 	switch {
-	case !ok: // its watch was given back; whoever did that knows why
+	case !ok: // the watch was removed
 	case mask&unix.IN_UNMOUNT != 0:
 		w.fail(fmt.Errorf("%w: it was unmounted", ErrRoot))
 	case mask&(self|unix.IN_IGNORED) != 0:
@@ -77,8 +77,8 @@ func (w *Watcher) heard(watch int32, mask uint32, name []byte) {
 	}
 }
 
-// gone takes an event of a watched directory that was moved or deleted. Those of a move
-// inside the tree come after the events of its names, which took its watch back.
+// gone handles an event of a watched directory that was moved or deleted. The events of a
+// move inside the tree come after those of its names, which removed its watch.
 func (w *Watcher) gone(watch int32, mask uint32, dir string) {
 	if dir == "" {
 		w.fail(fmt.Errorf("%w: it was moved or deleted", ErrRoot))
@@ -90,8 +90,8 @@ func (w *Watcher) gone(watch int32, mask uint32, dir string) {
 	w.dirty.Name(dir)
 }
 
-// named takes an event of an entry of a directory. The .git of the root is no part of the
-// tree; that of a directory below makes it another repository.
+// named handles an event of an entry of a directory. The .git of the root is not part of the
+// tree; one below makes its directory a nested repository.
 func (w *Watcher) named(dir string, mask uint32, name string) {
 	path := name
 	if dir != "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// local lists the file systems that only this kernel changes and that tell inotify of
-// every change. All others are unproven: those of a network and of FUSE because others
-// change them, overlays because their layers may be written underneath.
+// local reports whether a file system is changed only by this kernel and reports every change
+// to inotify. All others are unproven: network file systems and FUSE because other machines
+// and processes change them, overlays because their layers may be written directly.
 func local(magic int64) bool {
 	switch magic & 0xffffffff {
 	case unix.EXT4_SUPER_MAGIC, // ext2 and ext3 too
@@ -23,7 +23,7 @@ func local(magic int64) bool {
 	return false
 }
 
-// The magic numbers that the unix package does not have.
+// The magic numbers that are missing in package unix.
 const (
 	zfs      = 0x2fc12fc1
 	bcachefs = 0xca451a4e
@@ -51,8 +51,8 @@ func openMounts() int {
 	return fd
 }
 
-// mountsChanged reports whether something was mounted or unmounted since it was last asked:
-// inotify does not tell of what is mounted over a directory.
+// mountsChanged reports whether something was mounted or unmounted since the last call:
+// inotify does not report mounts over a directory.
 func mountsChanged(fd int) bool {
 	if fd < 0 {
 		return false

@@ -4,10 +4,10 @@ import (
 	"github.com/freshet/freshet/sync/scan"
 )
 
-// links are the files that have further names, by which they may be written unheard of:
-// the kernel tells only those who watch the directory of the name that was used.
+// links are the files with several hard links. A write through another link may have no
+// event: the kernel reports it only for the directory of the link that was used.
 type links struct {
-	// told are those met since the last Prove, and before those that it had looked at.
+	// told are the files that scans met since the last Prove, before those of earlier ones.
 	told, before map[string]struct{}
 	fresh        []string // of told, those not in before
 }
@@ -16,7 +16,7 @@ func newLinks() links {
 	return links{told: map[string]struct{}{}, before: map[string]struct{}{}}
 }
 
-// look has every linked file looked at again, which says whether it still is one.
+// look marks every linked file as dirty; its scan tells whether it still has several links.
 func (l *links) look(dirty *scan.Dirty) {
 	for path := range l.told {
 		dirty.Look(path)
@@ -26,7 +26,7 @@ func (l *links) look(dirty *scan.Dirty) {
 	l.fresh = nil
 }
 
-// Linked notes a file that may be written through another name: it is looked at each time.
+// Linked records a file that may be written through another hard link: every Prove returns it.
 func (w *Watcher) Linked(path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,9 +37,9 @@ func (w *Watcher) Linked(path string) {
 	l.told[path] = struct{}{}
 }
 
-// Siblings returns the files of an index that are one with a file that was not linked when
-// it was last looked at, and that were not looked at since. They may have been written by
-// the new name, and must be scanned before the index is true.
+// Siblings returns the files of an index that share an inode with a file that got its second
+// link since it was last scanned, and that were not scanned since. They may have been written
+// through the new link and must be scanned to bring the index up to date.
 func (w *Watcher) Siblings(index *scan.Index) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

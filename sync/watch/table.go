@@ -11,8 +11,8 @@ import (
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// table knows which directory a watch is of. A watch follows its inode, wherever that is
-// moved; the table follows the names.
+// table maps watches to paths and back. A watch follows its inode when a directory is moved;
+// the table is updated with the path.
 type table struct {
 	directories map[int32]directory
 	watches     map[string]int32
@@ -76,8 +76,8 @@ func (t *table) below(path string) []int32 {
 	return watches
 }
 
-// Enter adds the watch of a directory that a scan has opened and not yet looked at. The
-// watch goes to what was opened, not to what has the path by now.
+// Enter adds the watch of a directory that a scan has opened and not yet listed. It watches
+// the open directory, not the one that has the path meanwhile.
 func (w *Watcher) Enter(path string, fd int) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
@@ -104,7 +104,7 @@ func (w *Watcher) Enter(path string, fd int) {
 		return
 	}
 	was, moved, old, replaced := w.table.put(wd, path, st.Ino)
-	if moved { // or the directory is in the tree twice; then both are looked at in turn
+	if moved { // or the directory is in the tree twice; then both are scanned
 		w.dirty.Name(was)
 	}
 	if replaced {
@@ -112,7 +112,7 @@ func (w *Watcher) Enter(path string, fd int) {
 	}
 }
 
-// Forget gives back the watches of directories that are no longer part of the tree.
+// Forget removes the watches of directories that are no longer part of the tree.
 func (w *Watcher) Forget(paths ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +123,7 @@ func (w *Watcher) Forget(paths ...string) {
 	}
 }
 
-// release gives watches back. The caller holds mu.
+// release removes watches. The caller holds mu.
 func (w *Watcher) release(watches []int32) {
 	for _, watch := range watches {
 		w.table.remove(watch)

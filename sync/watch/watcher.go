@@ -15,29 +15,29 @@ import (
 	"github.com/freshet/freshet/sync/scan"
 )
 
-// The reasons for which a watcher cannot be made, or breaks. A broken one proves nothing
-// any more; another may be opened in its place.
+// The errors for which Open fails or a watcher breaks. A broken watcher proves nothing and
+// must be replaced.
 var (
-	// ErrUnproven says that the file system does not tell of every change.
+	// ErrUnproven is returned for a file system that does not report every change.
 	ErrUnproven = errors.New("the file system does not tell of every change")
-	// ErrLimit says that the kernel, or Options, allows no more watches or instances.
+	// ErrLimit is returned when the kernel, or Options, allows no more watches or instances.
 	ErrLimit = errors.New("watch limit reached")
-	// ErrOverflow says that events came faster than they were read, and some were lost.
+	// ErrOverflow is returned when the event queue overflowed and events were lost.
 	ErrOverflow = errors.New("the event queue overflowed")
-	// ErrRoot says that the root was moved, deleted or unmounted.
+	// ErrRoot is returned when the root was moved, deleted or unmounted.
 	ErrRoot = errors.New("the watched root is gone")
-	// ErrLost says that the kernel did not do as expected.
+	// ErrLost is returned for an unexpected failure of inotify.
 	ErrLost = errors.New("the watch was lost")
-	// ErrClosed says that the watcher was closed.
+	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("the watcher is closed")
 )
 
 // Options of a Watcher. Dir is required.
 type Options struct {
-	// Dir is where the watcher makes a directory of its own for its cookie, outside every
-	// tree that is watched. It must exist.
+	// Dir is a directory in which the watcher creates its cookie directory. It must exist and
+	// lie outside every watched tree.
 	Dir string
-	// MaxWatches bounds the directories that are watched; 0 leaves it to the kernel.
+	// MaxWatches bounds the watched directories; 0 means the kernel's limit.
 	MaxWatches int
 }
 
@@ -63,8 +63,8 @@ type Watcher struct {
 
 var _ scan.Follower = (*Watcher)(nil)
 
-// Open makes a watcher of the directory root. It watches nothing until a scan of the whole
-// tree has followed it.
+// Open returns a watcher of the directory root. It watches nothing until a scan of the whole
+// tree has run with it as its Follower.
 func Open(root string, opts Options) (*Watcher, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(root, &st); err != nil {
@@ -91,8 +91,8 @@ func Open(root string, opts Options) (*Watcher, error) {
 	return w, nil
 }
 
-// Run reads events as they come until ctx ends or the watcher breaks or is closed. It is
-// what keeps the kernel's queue short and what Changed speaks by; Prove does without it.
+// Run reads events as they come until ctx ends or the watcher breaks or is closed. It keeps
+// the kernel's queue short and signals Changed; Prove works without it.
 func (w *Watcher) Run(ctx context.Context) error {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
@@ -125,18 +125,18 @@ func (w *Watcher) readLocked() (more bool, err error) {
 	return n > 0, err
 }
 
-// Changed receives when something was heard of, or the watcher broke, since it was last
-// received from. It speaks only while Run runs.
+// Changed returns a channel that receives when events were read, or the watcher broke, since
+// the last receive. It is signalled only while Run runs.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Err says why the watcher is broken, or returns nil.
+// Err returns why the watcher is broken, or nil.
 func (w *Watcher) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.broken
 }
 
-// Watches is the number of directories that are watched.
+// Watches returns the number of watched directories.
 func (w *Watcher) Watches() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (w *Watcher) signal() {
 	}
 }
 
-// Close gives the watches back. It may be called twice.
+// Close removes the watches. It may be called twice.
 func (w *Watcher) Close() error {
 	w.mu.Lock()
 	closed := w.closed
