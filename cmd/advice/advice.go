@@ -5,9 +5,11 @@ package advice
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/merkle"
 	"github.com/freshet/freshet/sync/scan"
 )
 
@@ -40,6 +42,27 @@ func RootCode(id store.CodebaseID, err error) error {
 		return tool.Errorf(tool.CodePermissionDenied, "%w", advised)
 	}
 	return advised
+}
+
+// Path gives an error of a look at one path of a tree its code.
+func Path(path string, err error) error {
+	switch {
+	case errors.Is(err, scan.ErrOutside):
+		return tool.Errorf(tool.CodePathOutsideRoot, "%w", err)
+	case errors.Is(err, scan.ErrInGit):
+		return tool.Errorf(tool.CodePermissionDenied, "%w", err)
+	case errors.Is(err, scan.ErrMissing):
+		return tool.Errorf(tool.CodePathNotFound, "%w", err)
+	case errors.Is(err, scan.ErrRootVanished):
+		return tool.Errorf(tool.CodePathNotFound, "%w", err)
+	case errors.Is(err, scan.ErrRootIsData):
+		return tool.Errorf(tool.CodePermissionDenied, "%w", err)
+	case errors.Is(err, scan.ErrRootReplaced), errors.Is(err, scan.ErrMoved):
+		return tool.Errorf(tool.CodePathNotFound, "%w; sync the codebase and read again", err)
+	case errors.Is(err, fs.ErrPermission):
+		return tool.Errorf(tool.CodePermissionDenied, "%s lies in a directory that this user may not read: %w", merkle.QuotePath(path), err)
+	}
+	return fmt.Errorf("explain %s: %w", merkle.QuotePath(path), err)
 }
 
 // Elsewhere is the error of what needs the tree of a codebase of another place.

@@ -46,6 +46,7 @@ func chain() map[string][]string {
 		"sync/scan":          {"sync/merkle", "sync/ignore", "sync/language", "store", "store/secret"},
 		"sync/watch":         {"sync/merkle", "sync/scan"},
 		"sync":               {"sync/merkle", "sync/scan", "sync/watch", "store", "pipeline/event"},
+		"sync/freshness":     {"sync/merkle", "sync", "store", "store/search", "store/tenure", "pipeline/bus"},
 		"mcp/tool":           {"sync/merkle", "store", "store/search", "store/secret"},
 		"mcp/tool/tooltest":  {"sync/merkle", "store", "store/search", "mcp/tool"},
 		"mcp":                {"mcp/tool", "store", "store/search", "store/secret"},

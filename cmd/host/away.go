@@ -22,6 +22,15 @@ func (h *Host) away() []search.Warning {
 		since.UTC().Format(time.RFC3339), h.opts.Now().Sub(since).Round(time.Second))}}
 }
 
+// isAway reports whether the shared store cannot be reached.
+func (h *Host) isAway() bool {
+	if h.standby == nil {
+		return false
+	}
+	_, gone := h.standby.Away()
+	return gone
+}
+
 // logPatience is how long the log may take for events before readers who wait for their
 // outcome are told.
 const logPatience = time.Second

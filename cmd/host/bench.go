@@ -18,6 +18,7 @@ import (
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/sqlitestore"
 	merklesync "github.com/freshet/freshet/sync"
+	"github.com/freshet/freshet/sync/freshness"
 )
 
 // kit is what benches share: the parsers, the provider and the recipe.
@@ -38,7 +39,7 @@ type bench struct {
 	store    *sqlitestore.Store
 	bus      *membus.Bus
 	pipeline *pipeline.Pipeline
-	hub      *hub
+	hub      *freshness.Hub
 	stop     context.CancelFunc
 	work     *errgroup.Group
 	workCtx  context.Context //nolint:containedctx // of work, which close ends and waits for
@@ -63,11 +64,11 @@ func openBench(ctx, workCtx context.Context, k kit) (*bench, error) {
 
 // benchOver makes a bench over a store, which it closes when it ends or cannot be made.
 func benchOver(ctx, workCtx context.Context, k kit, over *sqlitestore.Store) (*bench, error) {
-	b := &bench{kit: k, dir: over.Dir(), hub: newHub(), bus: membus.New(), store: over}
+	b := &bench{kit: k, dir: over.Dir(), hub: &freshness.Hub{}, bus: membus.New(), store: over}
 	b.pipeline = pipeline.New(pipeline.Parts{
 		Store: b.store, Bus: b.bus, Recipe: k.recipe, Provider: k.thrifty(b.store), Cutter: k.pool,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: -1,
-		OnSealed: func(s store.Snapshot) { b.hub.notify(s.Codebase) }, Log: k.log,
+		OnSealed: func(s store.Snapshot) { b.hub.Notify(s.Codebase) }, Log: k.log,
 	})
 	var runCtx context.Context
 	runCtx, b.stop = context.WithCancel(workCtx)
@@ -113,7 +114,7 @@ func (b *bench) catchUp(ctx context.Context, id store.CodebaseID, s *merklesync.
 // settled waits until a snapshot is sealed full.
 func (b *bench) settled(ctx context.Context, id store.CodebaseID, number uint64) error {
 	for {
-		changed := b.hub.changed(id)
+		changed := b.hub.Changed(id)
 		snapshot, err := b.store.Snapshot(ctx, id, number)
 		if err != nil {
 			return fmt.Errorf("snapshot %d: %w", number, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/freshet/freshet/pipeline/history"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/canon"
+	"github.com/freshet/freshet/sync/freshness"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -19,7 +20,7 @@ type canonist struct{ *Host }
 
 // Export writes the canonical lines of the served snapshot, the digest last.
 func (c canonist) Export(ctx context.Context, id store.CodebaseID, write func(text string) error) (tool.Export, error) {
-	served, err := c.served(ctx, id)
+	served, err := store.Served(ctx, c.reads, id)
 	if err != nil {
 		return tool.Export{}, err
 	}
@@ -56,7 +57,7 @@ func (c canonist) Verify(ctx context.Context, id store.CodebaseID, repair bool) 
 			return tool.Verification{}, advice.Damage(id, err)
 		}
 	}
-	synchronizer, err := c.follow(id)
+	synchronizer, err := c.followers.Follow(id)
 	if err != nil {
 		return tool.Verification{}, err
 	}
@@ -84,7 +85,7 @@ func (c canonist) intact(ctx context.Context) error {
 }
 
 // compare rebuilds the tree and lists what differs.
-func (c canonist) compare(ctx context.Context, id store.CodebaseID, live looker) (v tool.Verification, err error) {
+func (c canonist) compare(ctx context.Context, id store.CodebaseID, live freshness.Synchronizer) (v tool.Verification, err error) {
 	codebase, err := c.store.Codebase(ctx, id)
 	if err != nil {
 		return v, err
@@ -135,7 +136,7 @@ const (
 // root, which an edit in between prevents. It returns the two snapshots. They have different
 // roots only when the tree stood still and index and rebuild see it differently all the same,
 // or when an older snapshot is served.
-func (c canonist) align(ctx context.Context, codebase store.Codebase, live looker, b *bench) (served store.Snapshot, number uint64, err error) {
+func (c canonist) align(ctx context.Context, codebase store.Codebase, live freshness.Synchronizer, b *bench) (served store.Snapshot, number uint64, err error) {
 	rebuild, err := b.synchronizer(ctx, codebase)
 	if err != nil {
 		return served, 0, fmt.Errorf("rebuild: %w", err)
@@ -147,7 +148,7 @@ func (c canonist) align(ctx context.Context, codebase store.Codebase, live looke
 		if err != nil {
 			return served, 0, advice.RootCode(codebase.ID, err)
 		}
-		if seen, err = c.settle(ctx, codebase.ID, live, seen); err != nil {
+		if seen, err = c.settler().Settle(ctx, codebase.ID, live, seen); err != nil {
 			return served, 0, err
 		}
 		if number, err = b.catchUp(ctx, codebase.ID, rebuild); err != nil {
@@ -157,7 +158,7 @@ func (c canonist) align(ctx context.Context, codebase store.Codebase, live looke
 		if err != nil {
 			return served, 0, fmt.Errorf("rebuild: %w", err)
 		}
-		if served, err = c.served(ctx, codebase.ID); err != nil {
+		if served, err = store.Served(ctx, c.reads, codebase.ID); err != nil {
 			return served, 0, err
 		}
 		if served.Root == built.Root {
@@ -185,8 +186,8 @@ func (c canonist) repair(ctx context.Context, id store.CodebaseID, rows bool) er
 			return err
 		}
 	}
-	c.unfollow(id)
-	synchronizer, err := c.follow(id)
+	c.followers.Unfollow(id)
+	synchronizer, err := c.followers.Follow(id)
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (c canonist) repair(ctx context.Context, id store.CodebaseID, rows bool) er
 	if err != nil {
 		return err
 	}
-	_, err = c.settle(ctx, id, synchronizer, seen)
+	_, err = c.settler().Settle(ctx, id, synchronizer, seen)
 	return err
 }
 

@@ -60,10 +60,10 @@ func TestDataDirectoryInATreeIsNeverShown(t *testing.T) {
 		if !strings.Contains(why, "data directory") && !strings.HasPrefix(path, "pkg2/") {
 			t.Errorf("why of %s does not name the reason: %s", path, why)
 		}
-		if file, err := (disk{host}).Live(t.Context(), codebase, path); err != nil || file.LeftOut != store.LeftOutData || file.Data != nil {
+		if file, err := host.files.Live(t.Context(), codebase, path); err != nil || file.LeftOut != store.LeftOutData || file.Data != nil {
 			t.Errorf("%s is read live with %q, %v", path, file.LeftOut, err)
 		}
-		if state, err := (disk{host}).Compare(t.Context(), codebase, path, sha256.Sum256([]byte("package keys\n\nconst Key = \"CANARY\"\n"))); err != nil || state == tool.DiskSame {
+		if state, err := host.files.Compare(t.Context(), codebase, path, sha256.Sum256([]byte("package keys\n\nconst Key = \"CANARY\"\n"))); err != nil || state == tool.DiskSame {
 			t.Errorf("%s is compared as %v, %v", path, state, err)
 		}
 		if _, err := host.store.File(t.Context(), codebase.ID, codebase.Latest, path); err == nil {

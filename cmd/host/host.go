@@ -15,6 +15,7 @@ import (
 	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/cmd/cluster"
 	"github.com/freshet/freshet/cmd/datadir"
+	"github.com/freshet/freshet/cmd/disk"
 	"github.com/freshet/freshet/cmd/meter"
 	"github.com/freshet/freshet/cmd/recipe"
 	"github.com/freshet/freshet/cmd/socket"
@@ -28,6 +29,7 @@ import (
 	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/store/sqlitestore"
 	"github.com/freshet/freshet/store/standby"
+	"github.com/freshet/freshet/sync/freshness"
 )
 
 // Options of a host. Home is required.
@@ -100,7 +102,9 @@ type Host struct {
 	engine     *search.Engine
 	pipeline   *pipeline.Pipeline
 	server     *socket.Server
-	hub        *hub
+	hub        freshness.Hub
+	files      *disk.Files
+	followers  *freshness.Followers
 	meter      *meter.Meter
 	standing   *meter.Standing
 	ops        *operations
@@ -112,9 +116,6 @@ type Host struct {
 	workCtx context.Context //nolint:containedctx // of work, which Close ends and waits for
 
 	mu        sync.Mutex // guards what follows
-	followers map[store.CodebaseID]follower
-	replaced  map[store.CodebaseID]bool      // roots found replaced that no answer has told yet
-	silent    map[store.CodebaseID]time.Time // when who synchronizes a codebase did not answer
 	closed    bool
 	met       damageMet
 	reset     *tool.LogReset            // when the log was last begun anew for damage
@@ -128,9 +129,9 @@ type Host struct {
 // Open becomes the host of a data directory and starts its workers. It returns an error
 // that wraps errHeld when another process is the host.
 func Open(ctx context.Context, opts Options) (*Host, error) {
-	h := &Host{opts: opts.withDefaults(), hub: newHub(), followers: map[store.CodebaseID]follower{}, replaced: map[store.CodebaseID]bool{}, silent: map[store.CodebaseID]time.Time{}}
+	h := &Host{opts: opts.withDefaults()}
 	h.meter = meter.New()
-	h.ops = newOperations(h.hub, h.opts.Now, h.adviseFailure, h.providerWaits)
+	h.ops = newOperations(&h.hub, h.opts.Now, h.adviseFailure, h.providerWaits)
 	var err error
 	if h.lock, err = datadir.Lock(h.opts.Home); err != nil {
 		return nil, datadir.Advise(h.opts.Home, err)
@@ -184,6 +185,8 @@ func (h *Host) open(ctx context.Context) error {
 		}
 	}
 	h.engine = search.New(h.reads, h.provider, search.Options{Proposer: h.candidates, ProposeFrom: h.opts.proposeFrom, Reranking: reranking})
+	h.files = h.newFiles()
+	h.followers = h.newFollowers()
 	h.pipeline = pipeline.New(h.parts())
 	h.standing = meter.NewStanding(h.bus, h.store, h.pipeline.Consumers(), h.opts.Now, h.opts.Log)
 	h.backend = h.newBackend()
@@ -211,7 +214,7 @@ func (h *Host) openParts(ctx context.Context) error {
 func (h *Host) parts() pipeline.Parts {
 	p := pipeline.Parts{
 		Store: h.store, Bus: h.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
-		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnHealed: h.healed, OnTrouble: h.trouble, Tree: disk{h},
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnHealed: h.healed, OnTrouble: h.trouble, Tree: h.files,
 		Reconcile: h.opts.Reconcile, Now: h.opts.Now, Log: h.opts.Log,
 	}
 	if h.shared() {
@@ -300,13 +303,8 @@ func (h *Host) answer(ctx context.Context, verb string, params json.RawMessage, 
 
 // sealed is told of every seal.
 func (h *Host) sealed(snapshot store.Snapshot) {
-	h.mu.Lock()
-	f := h.followers[snapshot.Codebase]
-	h.mu.Unlock()
-	if f != nil {
-		f.sealed(snapshot)
-	}
-	h.hub.notify(snapshot.Codebase)
+	h.followers.Sealed(snapshot)
+	h.hub.Notify(snapshot.Codebase)
 }
 
 // Close stops taking calls, lets those in flight end for a while, stops the workers and
@@ -319,6 +317,7 @@ func (h *Host) Close() error {
 	}
 	h.closed = true
 	h.mu.Unlock()
+	h.followers.Close()
 	err := h.server.Close()
 	drained := make(chan struct{})
 	go func() { // ends with the calls, which end at the latest when the work is stopped

@@ -71,7 +71,7 @@ func (i inspector) serving(ctx context.Context, id store.CodebaseID, facts *tool
 		return fmt.Errorf("snapshots: %w", err)
 	}
 	facts.Counts.Retained = len(snapshots)
-	served, err := i.served(ctx, id)
+	served, err := store.Served(ctx, i.reads, id)
 	if errors.Is(err, store.ErrNoSnapshot) {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (i inspector) Why(ctx context.Context, id store.CodebaseID, path string) (t
 	explanation, err := scan.New(codebase.Root, datadir.ScanOptions(i.opts.Home, i.opts.Log)).Explain(path)
 	explained := explain(explanation, err)
 	if err != nil && !errors.Is(err, scan.ErrMissing) && !errors.Is(err, scan.ErrInGit) && !errors.Is(err, fs.ErrPermission) {
-		return report, explainError(path, err)
+		return report, advice.Path(path, err)
 	}
 	step := func(name string, ok bool, detail string) {
 		report.Steps = append(report.Steps, tool.WhyStep{Step: name, OK: ok, Detail: detail})
@@ -223,27 +223,6 @@ func explain(e scan.Explanation, err error) string {
 	return b.String()
 }
 
-// explainError gives an error of scan.Scanner.Explain its code.
-func explainError(path string, err error) error {
-	switch {
-	case errors.Is(err, scan.ErrOutside):
-		return tool.Errorf(tool.CodePathOutsideRoot, "%w", err)
-	case errors.Is(err, scan.ErrInGit):
-		return tool.Errorf(tool.CodePermissionDenied, "%w", err)
-	case errors.Is(err, scan.ErrMissing):
-		return tool.Errorf(tool.CodePathNotFound, "%w", err)
-	case errors.Is(err, scan.ErrRootVanished):
-		return tool.Errorf(tool.CodePathNotFound, "%w", err)
-	case errors.Is(err, scan.ErrRootIsData):
-		return tool.Errorf(tool.CodePermissionDenied, "%w", err)
-	case errors.Is(err, scan.ErrRootReplaced), errors.Is(err, scan.ErrMoved):
-		return tool.Errorf(tool.CodePathNotFound, "%w; sync the codebase and read again", err)
-	case errors.Is(err, fs.ErrPermission):
-		return tool.Errorf(tool.CodePermissionDenied, "%s lies in a directory that this user may not read: %w", merkle.QuotePath(path), err)
-	}
-	return fmt.Errorf("explain %s: %w", merkle.QuotePath(path), err)
-}
-
 // processed tells how far the served snapshot, or the one that awaits sealing, has come
 // with a file.
 func (i inspector) processed(ctx context.Context, c store.Codebase, path string, report *tool.WhyReport, step func(string, bool, string)) error {
@@ -287,7 +266,7 @@ func (i inspector) processed(ctx context.Context, c store.Codebase, path string,
 		return err
 	}
 	step("sealed", sealed, level)
-	state, err := disk(i).Compare(ctx, c, path, entry.Content)
+	state, err := i.files.Compare(ctx, c, path, entry.Content)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,8 @@
 package host
 
 import (
-	"context"
-
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/stage"
 	"github.com/freshet/freshet/store"
@@ -43,18 +40,6 @@ func (o observers) Processed(id store.CodebaseID, snapshot uint64, s store.Stage
 	for _, one := range o {
 		one.Processed(id, snapshot, s, done, reused, units)
 	}
-}
-
-// timed measures the checks of a checker.
-type timed struct{ checker }
-
-// Check checks, and takes note of how long it took.
-func (t timed) Check(ctx context.Context, id store.CodebaseID, o tool.CheckOptions) (tool.Reading, error) {
-	reading, err := t.checker.Check(ctx, id, o)
-	if err == nil && !reading.Verdict.CheckedAt.IsZero() {
-		t.meter.Checked(string(reading.Verdict.State), reading.Verdict.CheckTook)
-	}
-	return reading, err
 }
 
 // metered has the meter count what the parts do, beside whoever is told of it already.

@@ -13,6 +13,7 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/remote"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/sync/freshness"
 	"github.com/freshet/freshet/sync/scan"
 )
 
@@ -20,7 +21,7 @@ import (
 // the observer of synchronizers, stages and sealer.
 type operations struct {
 	now    func() time.Time
-	hub    *hub
+	hub    *freshness.Hub
 	advise func(store.CodebaseID, error) []tool.NextStep // what to do about an operation that failed
 	waits  func() string                                 // what embedding waits for, "" for nothing
 
@@ -40,7 +41,7 @@ type operation struct {
 	done     chan struct{}
 }
 
-func newOperations(h *hub, now func() time.Time, advise func(store.CodebaseID, error) []tool.NextStep, waits func() string) *operations {
+func newOperations(h *freshness.Hub, now func() time.Time, advise func(store.CodebaseID, error) []tool.NextStep, waits func() string) *operations {
 	return &operations{now: now, hub: h, advise: advise, waits: waits, current: map[store.CodebaseID]*operation{}, byID: map[string]*operation{}}
 }
 
@@ -93,7 +94,7 @@ func (o *operations) end(op *operation, err error) {
 	op.report.UpdatedAt = o.now().UTC()
 	close(op.done)
 	o.mu.Unlock()
-	o.hub.notify(op.codebase)
+	o.hub.Notify(op.codebase)
 }
 
 // cancelled marks the running operation of a codebase and stops it.
@@ -162,7 +163,7 @@ func (o *operations) update(id store.CodebaseID, change func(op *operation)) {
 	change(op)
 	op.report.UpdatedAt = o.now().UTC()
 	o.mu.Unlock()
-	o.hub.notify(id)
+	o.hub.Notify(id)
 }
 
 // Scanned takes note of a finished scan.
@@ -268,6 +269,6 @@ func (o *operations) trouble(err error) {
 	}
 	o.mu.Unlock()
 	for _, id := range touched {
-		o.hub.notify(id)
+		o.hub.Notify(id)
 	}
 }

@@ -69,7 +69,7 @@ func (r registry) Clear(ctx context.Context, id store.CodebaseID) error {
 			return ctx.Err()
 		}
 	}
-	r.unfollow(id)
+	r.followers.Unfollow(id)
 	if err := r.store.Clear(ctx, id); err != nil {
 		return fmt.Errorf("clear %s: %w", id, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
 	merklesync "github.com/freshet/freshet/sync"
+	"github.com/freshet/freshet/sync/freshness"
 )
 
 // runner runs the operations of the host.
@@ -17,7 +18,7 @@ type runner struct{ *Host }
 
 // Start begins an operation and returns at once.
 func (r runner) Start(ctx context.Context, id store.CodebaseID, kind tool.OperationKind) (tool.Operation, error) {
-	synchronizer, err := r.follow(id)
+	synchronizer, err := r.followers.Follow(id)
 	if err != nil {
 		return tool.Operation{}, err
 	}
@@ -44,7 +45,7 @@ func (r runner) Start(ctx context.Context, id store.CodebaseID, kind tool.Operat
 	return report, nil
 }
 
-func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.OperationKind, s looker) error {
+func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.OperationKind, s freshness.Synchronizer) error {
 	if kind == tool.OperationRepair {
 		return r.repair(ctx, id)
 	}
@@ -61,8 +62,8 @@ func (r runner) run(ctx context.Context, id store.CodebaseID, kind tool.Operatio
 	if err := r.resumed(ctx, id); err != nil {
 		return err
 	}
-	if _, err := r.settle(ctx, id, s, seen); err != nil {
-		return err
+	if _, err := r.settler().Settle(ctx, id, s, seen); err != nil {
+		return advice.Damage(id, err)
 	}
 	if r.shared() {
 		r.counted(ctx, id)
@@ -88,7 +89,7 @@ func (r runner) counted(ctx context.Context, id store.CodebaseID) {
 	timer := time.NewTimer(countWait)
 	defer timer.Stop()
 	for {
-		changed := r.hub.changed(id)
+		changed := r.hub.Changed(id)
 		if counts := r.ops.last(id).Counts; counts.FilesEmbedded >= counts.FilesTotal {
 			return
 		}
@@ -136,7 +137,7 @@ func (r runner) forward(ctx context.Context, id store.CodebaseID) error {
 	if err := r.store.SetCurrent(ctx, id, codebase.Latest); err != nil {
 		return fmt.Errorf("serve snapshot %d again: %w", codebase.Latest, err)
 	}
-	r.hub.notify(id)
+	r.hub.Notify(id)
 	return nil
 }
 
@@ -159,28 +160,6 @@ func (r runner) resumed(ctx context.Context, id store.CodebaseID) error {
 	return nil
 }
 
-// note keeps why an operation failed, or that one succeeded.
-func (r runner) note(ctx context.Context, id store.CodebaseID, err error) error {
-	reason := ""
-	if err != nil {
-		reason = err.Error()
-	}
-	codebase, cerr := r.store.Codebase(ctx, id)
-	if errors.Is(cerr, store.ErrNotFound) {
-		return nil // it was cleared
-	}
-	if cerr != nil {
-		return fmt.Errorf("keep the outcome: %w", cerr)
-	}
-	if codebase.Failure == reason {
-		return nil
-	}
-	if err := r.store.SetFailure(ctx, id, reason); err != nil {
-		return fmt.Errorf("keep the outcome: %w", err)
-	}
-	return nil
-}
-
 // waitEvery is the time between reports of an operation that waits.
 const waitEvery = time.Second
 
@@ -194,7 +173,7 @@ func (r runner) Wait(ctx context.Context, id string, observe func(tool.Operation
 		if !ok {
 			return tool.Operation{}, tool.Errorf(tool.CodeTargetNotFound, "there is no operation %s", id)
 		}
-		changed := r.hub.changed(op.codebase)
+		changed := r.hub.Changed(op.codebase)
 		report, _, _ := r.ops.get(id)
 		observe(report)
 		if report.Phase.Ended() {
@@ -232,7 +211,7 @@ func (r runner) Cancel(ctx context.Context, id store.CodebaseID) (tool.Operation
 	case <-ctx.Done():
 		return report, ctx.Err()
 	}
-	r.unfollow(id)
+	r.followers.Unfollow(id)
 	codebase, err := r.store.Codebase(ctx, id)
 	if err != nil || codebase.Latest == 0 {
 		return report, err
@@ -245,4 +224,26 @@ func (r runner) Cancel(ctx context.Context, id store.CodebaseID) (tool.Operation
 		err = r.store.Abandon(ctx, id, latest.Number)
 	}
 	return report, err
+}
+
+// note keeps why an operation failed, or that one succeeded.
+func (h *Host) note(ctx context.Context, id store.CodebaseID, err error) error {
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	}
+	codebase, cerr := h.store.Codebase(ctx, id)
+	if errors.Is(cerr, store.ErrNotFound) {
+		return nil // it was cleared
+	}
+	if cerr != nil {
+		return fmt.Errorf("keep the outcome: %w", cerr)
+	}
+	if codebase.Failure == reason {
+		return nil
+	}
+	if err := h.store.SetFailure(ctx, id, reason); err != nil {
+		return fmt.Errorf("keep the outcome: %w", err)
+	}
+	return nil
 }

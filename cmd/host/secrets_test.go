@@ -119,20 +119,19 @@ func TestNoReaderShowsASecretByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	remote := answerer{host: host, id: codebases[0].ID}
 	for _, path := range seeded {
 		for _, target := range []string{path, "./x/../" + path, filepath.Join(root, path), path + ":1-9"} {
 			check("read", target, answerOf(t, s, "read", map[string]any{"targets": []string{target}, "codebase": root}))
 		}
 		check(tool.ToolRead, path, answerOf(t, s, tool.ToolRead, map[string]any{"targets": []string{path}, "codebase": root}))
 		check("why", path, answerOf(t, s, "why", map[string]any{"path": path, "codebase": root}))
-		request, err := json.Marshal(question{Ask: askLive, Path: merkle.QuotePath(path)})
+		request, err := json.Marshal(map[string]string{"ask": "live", "path": merkle.QuotePath(path)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		told, err := remote.answer(t.Context(), request)
+		told, err := host.files.Answer(t.Context(), codebases[0].ID, request)
 		check("a remote read", path, fmt.Sprint(string(told), err))
-		if file, err := (disk{host}).Live(t.Context(), codebases[0], path); err != nil || file.LeftOut != store.LeftOutSecret {
+		if file, err := host.files.Live(t.Context(), codebases[0], path); err != nil || file.LeftOut != store.LeftOutSecret {
 			t.Errorf("%s is read live with %q, %v", path, file.LeftOut, err)
 		}
 	}

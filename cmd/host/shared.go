@@ -12,7 +12,6 @@ import (
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/standby"
-	"github.com/freshet/freshet/sync/scan"
 )
 
 // shared reports whether log and store are those of a cluster.
@@ -83,11 +82,11 @@ func (h *Host) heard(ctx context.Context, e event.Event) {
 	case event.CodebaseCleared:
 		h.standby.Forget()
 		h.work.Go(func() error {
-			h.unfollow(e.Codebase)
+			h.followers.Unfollow(e.Codebase)
 			return nil
 		})
 	case event.SnapshotOpened, event.FileParked, event.FileUnparked:
-		h.hub.notify(e.Codebase)
+		h.hub.Notify(e.Codebase)
 	}
 }
 
@@ -113,7 +112,7 @@ func (h *Host) republish(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		h.hub.nudge()
+		h.hub.NotifyAll()
 		if err := h.pipeline.Outbox.Flush(ctx); err != nil && ctx.Err() == nil {
 			h.opts.Log.Warn("publish failed", "error", err)
 		}
@@ -140,10 +139,3 @@ func (c catalog) Codebases(ctx context.Context) ([]store.Codebase, error) {
 
 // Remembered reports whether the list is as it was before the store went away.
 func (c catalog) Remembered() bool { return len(c.host.away()) > 0 }
-
-// scanning returns the options for the directory that is registered of a codebase.
-func (h *Host) scanning(c store.Codebase) scan.Options {
-	options := datadir.ScanOptions(h.opts.Home, h.opts.Log)
-	options.Identity = c.Identity
-	return options
-}

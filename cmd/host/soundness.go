@@ -16,7 +16,7 @@ import (
 // store.ErrCorrupt. It is nil while nothing is served, or a snapshot of another recipe,
 // whose segments this binary may not know.
 func (h *Host) sound(ctx context.Context, id store.CodebaseID) error {
-	served, err := h.served(ctx, id)
+	served, err := store.Served(ctx, h.reads, id)
 	if errors.Is(err, store.ErrNoSnapshot) {
 		return nil
 	}

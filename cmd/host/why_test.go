@@ -51,7 +51,7 @@ func TestWhyAgreesWithTheStore(t *testing.T) {
 func sealedFull(t *testing.T, host *Host, id store.CodebaseID) store.Codebase {
 	t.Helper()
 	for {
-		changed := host.hub.changed(id)
+		changed := host.hub.Changed(id)
 		codebase, err := host.store.Codebase(t.Context(), id)
 		check(t, err)
 		if codebase.Current > 0 {

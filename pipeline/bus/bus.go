@@ -50,6 +50,10 @@ type Delivery struct {
 // other fates. The context ends when the delivery is no longer this handler's.
 type Handler func(ctx context.Context, d Delivery) error
 
+// ErrNoAnswer is returned by a request to other processes when no process serves the
+// codebase, or none answered before the deadline.
+var ErrNoAnswer = errors.New("no answer")
+
 // Retry is an error that redelivers after a delay, for outages of what a handler needs.
 type Retry struct {
 	After time.Duration

@@ -12,10 +12,6 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// ErrNoAnswer is returned by Ask when no process serves the codebase, or none answered
-// before the deadline.
-var ErrNoAnswer = errors.New("no answer")
-
 // headerFault holds the error of a request that failed.
 const headerFault = "Freshet-Error"
 
@@ -23,7 +19,7 @@ const headerFault = "Freshet-Error"
 const maxAnswers = 64
 
 // Answer answers one request.
-type Answer func(ctx context.Context, request []byte) ([]byte, error)
+type Answer = func(ctx context.Context, request []byte) ([]byte, error)
 
 // askSubject is the subject of requests to a codebase. The log's stream does not capture it.
 func (b *Bus) askSubject(id store.CodebaseID) string {
@@ -83,7 +79,7 @@ func (b *Bus) answer(ctx context.Context, msg *nats.Msg, answer Answer) {
 }
 
 // Ask sends a request to the processes that serve the codebase and returns the first answer.
-// Without a deadline in ctx it waits for ever. It returns ErrNoAnswer, wrapped, when nobody
+// Without a deadline in ctx it waits for ever. It returns bus.ErrNoAnswer, wrapped, when nobody
 // answers.
 func (b *Bus) Ask(ctx context.Context, id store.CodebaseID, request []byte) ([]byte, error) {
 	if err := bus.CheckSubject(id, bus.LaneSync); err != nil {
@@ -97,9 +93,9 @@ func (b *Bus) Ask(ctx context.Context, id store.CodebaseID, request []byte) ([]b
 	reply, err := b.conn.RequestWithContext(ctx, b.askSubject(id), request)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return nil, fmt.Errorf("%w: nobody serves %s", ErrNoAnswer, id)
+		return nil, fmt.Errorf("%w: nobody serves %s", bus.ErrNoAnswer, id)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return nil, fmt.Errorf("%w in time from who serves %s", ErrNoAnswer, id)
+		return nil, fmt.Errorf("%w in time from who serves %s", bus.ErrNoAnswer, id)
 	case err != nil:
 		return nil, fmt.Errorf("ask who serves %s: %w", id, err)
 	}

@@ -41,7 +41,7 @@ func TestAsk(t *testing.T) {
 		return string(got), err
 	}
 	for {
-		if _, err := ask("a", "there?", 5*time.Minute); !errors.Is(err, natsbus.ErrNoAnswer) {
+		if _, err := ask("a", "there?", 5*time.Minute); !errors.Is(err, bus.ErrNoAnswer) {
 			must(t, err)
 			break
 		}
@@ -49,18 +49,18 @@ func TestAsk(t *testing.T) {
 	if got, err := ask("a", "this", 5*time.Minute); err != nil || got != "re: this" {
 		t.Errorf("answered %q, %v", got, err)
 	}
-	if _, err := ask("a", "refuse", 5*time.Minute); err == nil || errors.Is(err, natsbus.ErrNoAnswer) || !strings.Contains(err.Error(), "not this") {
+	if _, err := ask("a", "refuse", 5*time.Minute); err == nil || errors.Is(err, bus.ErrNoAnswer) || !strings.Contains(err.Error(), "not this") {
 		t.Errorf("refused with %v", err)
 	}
-	if _, err := ask("a", "hang", 50*time.Millisecond); !errors.Is(err, natsbus.ErrNoAnswer) {
+	if _, err := ask("a", "hang", 50*time.Millisecond); !errors.Is(err, bus.ErrNoAnswer) {
 		t.Errorf("silence is %v", err)
 	}
-	if _, err := ask("b", "this", 5*time.Minute); !errors.Is(err, natsbus.ErrNoAnswer) {
+	if _, err := ask("b", "this", 5*time.Minute); !errors.Is(err, bus.ErrNoAnswer) {
 		t.Errorf("nobody is %v", err)
 	}
 	stop()
 	must(t, receive(t, done))
-	if _, err := ask("a", "this", 5*time.Minute); !errors.Is(err, natsbus.ErrNoAnswer) {
+	if _, err := ask("a", "this", 5*time.Minute); !errors.Is(err, bus.ErrNoAnswer) {
 		t.Errorf("who ended is %v", err)
 	}
 	must(t, there.Close())

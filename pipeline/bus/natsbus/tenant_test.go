@@ -164,8 +164,8 @@ func askItself(t *testing.T, b *natsbus.Bus, o natsbus.Options) {
 	}()
 	other := openTenant(t, o)
 	answer := []byte(nil)
-	err := natsbus.ErrNoAnswer
-	for deadline := time.Now().Add(5 * time.Minute); errors.Is(err, natsbus.ErrNoAnswer) && time.Now().Before(deadline); {
+	err := bus.ErrNoAnswer
+	for deadline := time.Now().Add(5 * time.Minute); errors.Is(err, bus.ErrNoAnswer) && time.Now().Before(deadline); {
 		asking, cancel := context.WithTimeout(t.Context(), time.Second)
 		answer, err = other.Ask(asking, "secret", []byte("who?"))
 		cancel()
