@@ -70,15 +70,10 @@ func Elsewhere(c store.Codebase) error {
 	return tool.Errorf(tool.CodePathNotFound, "the files of %s are on %s; run this there", c.Name, c.Place)
 }
 
-// IsDamage reports whether an error is of a store that is damaged.
-func IsDamage(err error) bool {
-	return store.IsDamage(err)
-}
-
 // Damage says how to repair a damaged index of a codebase. Other errors it returns as they
 // are.
 func Damage(id store.CodebaseID, err error) error {
-	if err == nil || !IsDamage(err) {
+	if err == nil || !store.IsDamage(err) {
 		return err
 	}
 	return tool.Errorf(tool.CodeStoreUnavailable, "the index is damaged: %w", err).Next(RepairStep(id))

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrHeld is returned by lockDirectory while another process holds the lock.
+// ErrHeld is returned by Lock while another process holds the lock.
 var ErrHeld = errors.New("data directory is held by another process")
 
 // Lock takes the lock of a data directory, which is made if it is not there. The

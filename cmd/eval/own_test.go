@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/freshet/freshet/cmd/eval"
-	"github.com/freshet/freshet/cmd/host"
+	"github.com/freshet/freshet/cmd/scratch"
 	"github.com/freshet/freshet/pipeline/chunk"
 )
 
@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 
 var update = flag.Bool("update", false, "write testdata/eval/baseline.json anew")
 
-// shop is a host.Workshop as package eval wants it.
-type shop struct{ *host.Workshop }
+// shop is a scratch.Workshop as package eval wants it.
+type shop struct{ *scratch.Workshop }
 
 func (s shop) Index(ctx context.Context, root string) (eval.Index, error) {
 	return s.Workshop.Index(ctx, root)
@@ -43,7 +43,7 @@ func evaluate(t *testing.T, queries, repos string, ablations bool) *eval.Report 
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := host.OpenWorkshop(t.TempDir(), []string{self, asChild}, nil)
+	w, err := scratch.NewWorkshop(t.TempDir(), []string{self, asChild}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/freshet/freshet/cmd/cli"
 	"github.com/freshet/freshet/cmd/eval"
-	"github.com/freshet/freshet/cmd/host"
+	"github.com/freshet/freshet/cmd/scratch"
 )
 
 // evaluator runs evaluations in a workshop of its own.
@@ -25,7 +25,7 @@ func (v evaluator) run(ctx context.Context, e cli.Evaluation) (err error) {
 		return fmt.Errorf("make a folder for the indexes: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	shop, err := host.OpenWorkshop(dir, v.children, e.Log)
+	shop, err := scratch.NewWorkshop(dir, v.children, e.Log)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func writeFile(name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// workshop is a host.Workshop as package eval wants it.
-type workshop struct{ *host.Workshop }
+// workshop is the scratch.Workshop as package eval wants it.
+type workshop struct{ *scratch.Workshop }
 
 func (w workshop) Index(ctx context.Context, root string) (eval.Index, error) {
 	return w.Workshop.Index(ctx, root)

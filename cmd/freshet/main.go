@@ -17,6 +17,7 @@ import (
 
 	"github.com/freshet/freshet/cmd/cli"
 	"github.com/freshet/freshet/cmd/datadir"
+	"github.com/freshet/freshet/cmd/doctor"
 	"github.com/freshet/freshet/cmd/host"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/chunk"
@@ -60,7 +61,7 @@ func run() int {
 			return token, datadir.TokenPath(home), err
 		},
 		Doctor: func(ctx context.Context, home, dir string) []tool.Finding {
-			return append(host.Diagnose(ctx, host.Options{
+			return append(doctor.Diagnose(ctx, doctor.Options{
 				Home: home, Version: build.Version, ChunkCommand: children, Cluster: shared, Provider: chosen.embed,
 			}, dir), chosen.examine()...)
 		},

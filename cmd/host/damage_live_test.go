@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/cmd/datadir"
+	"github.com/freshet/freshet/cmd/doctor"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store/search"
 )
@@ -123,7 +124,9 @@ func TestDamagedCodebaseCostsItself(t *testing.T) {
 	if !strings.Contains(told, "verify --repair") {
 		t.Errorf("status says %q", told)
 	}
-	if f := finding(t, Diagnose(t.Context(), Options{Home: home, Version: "test"}, good), storeCheck); f.Grade == tool.GradeGood {
-		t.Errorf("doctor: %+v", f)
+	for _, f := range doctor.Diagnose(t.Context(), doctor.Options{Home: home, Version: "test"}, good) {
+		if f.Check == "store" && f.Grade == tool.GradeGood {
+			t.Errorf("doctor: %+v", f)
+		}
 	}
 }

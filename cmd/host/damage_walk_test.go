@@ -2,6 +2,7 @@ package host
 
 import (
 	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -109,10 +110,14 @@ func holdsVectors(c damageCase) bool {
 	})
 }
 
-// copyFiles copies a data directory, of a host that may be running, without its sockets.
+// copyFiles copies a data directory, of a host that may be running, without its sockets and
+// without what the host removes meanwhile.
 func copyFiles(t *testing.T, to, from string) {
 	t.Helper()
 	check(t, filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -125,6 +130,9 @@ func copyFiles(t *testing.T, to, from string) {
 			return nil
 		}
 		data, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
 		check(t, err)
 		return os.WriteFile(filepath.Join(to, name), data, 0o600)
 	}))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/freshet/freshet/cmd/datadir"
+	"github.com/freshet/freshet/cmd/doctor"
 	"github.com/freshet/freshet/mcp/tool"
 )
 
@@ -22,18 +23,18 @@ func TestDiagnoseDamage(t *testing.T) {
 		damage func(home string)
 	}{
 		"nothing": {"", func(string) {}},
-		"page": {storeCheck, func(home string) {
+		"page": {"store", func(home string) {
 			eachPage(t, home, "pkg1/file1.go", func(page []byte) { clear(page) })
 		}},
-		"header": {storeCheck, func(home string) {
+		"header": {"store", func(home string) {
 			eachPage(t, home, "SQLite format 3\x00", func(page []byte) { clear(page) })
 		}},
-		"segment": {storeCheck, func(home string) {
+		"segment": {"store", func(home string) {
 			names, err := filepath.Glob(filepath.Join(home, datadir.StoreName, "segments", "*.seg"))
 			check(t, err)
 			check(t, os.Truncate(names[0], 100))
 		}},
-		"log": {logCheck, func(home string) {
+		"log": {"log", func(home string) {
 			eachBlock(t, datadir.LogPath(home), func(path string, data []byte) { check(t, os.Truncate(path, int64(len(data)/2))) })
 		}},
 	}
@@ -41,7 +42,7 @@ func TestDiagnoseDamage(t *testing.T) {
 		home := t.TempDir()
 		check(t, os.CopyFS(home, os.DirFS(original)))
 		c.damage(home)
-		for _, f := range Diagnose(t.Context(), Options{Home: home, Version: "test"}, root) {
+		for _, f := range doctor.Diagnose(t.Context(), doctor.Options{Home: home, Version: "test"}, root) {
 			if f.Damage != (f.Check == c.check) || f.Damage && (f.Grade != tool.GradeBad || f.Advice == "") {
 				t.Errorf("%s: %+v", name, f)
 			}

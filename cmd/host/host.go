@@ -2,23 +2,22 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/cmd/cluster"
 	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/cmd/disk"
 	"github.com/freshet/freshet/cmd/meter"
+	"github.com/freshet/freshet/cmd/operation"
 	"github.com/freshet/freshet/cmd/recipe"
 	"github.com/freshet/freshet/cmd/socket"
+	"github.com/freshet/freshet/cmd/verify"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline"
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
@@ -31,59 +30,6 @@ import (
 	"github.com/freshet/freshet/store/standby"
 	"github.com/freshet/freshet/sync/freshness"
 )
-
-// Options of a host. Home is required.
-type Options struct {
-	// Home is the data directory.
-	Home string
-	// Version is that of the binary, for people.
-	Version string
-	// ChunkCommand starts a chunk child.
-	ChunkCommand []string
-	// DrainTimeout is how long Close waits for calls in flight; 0 means 5 s.
-	DrainTimeout time.Duration
-	// Reconcile is the time between looks for work that no event speaks of; 0 means 30 s.
-	Reconcile time.Duration
-	// Watch makes synchronizers hear of changes, and follows every served codebase from the
-	// start. It is for hosts that live long: setting up costs about a third of a check.
-	Watch bool
-	// Cluster says where log and store are shared; the zero value keeps both in Home.
-	Cluster cluster.Settings
-	// Roles are what this host does of the work on a shared log; nil means everything.
-	Roles []pipeline.Role
-	// Provider opens the embedding provider; nil means the built-in model. It is called by
-	// the process that becomes the host.
-	Provider func(ctx context.Context, home string) (embedding.Querier, error)
-	// Reranking opens the reranker; nil means that there is none. It is called by the process
-	// that becomes the host.
-	Reranking func() (search.Reranking, error)
-	// OpenStore is that of cluster.Options.
-	OpenStore func(ctx context.Context) (store.Store, error)
-	Now       func() time.Time // nil means time.Now
-	Log       *slog.Logger     // nil means discard
-
-	onSuccessor func(*Host) // told when a new store is to take the place of the host's
-	replaced    time.Time   // when the store was last made anew by this process
-
-	amend       func(*store.Recipe) // what another version of the binary would do, for tests
-	proposeFrom int                 // search.Options.ProposeFrom, for tests
-}
-
-func (o Options) withDefaults() Options {
-	if o.DrainTimeout == 0 {
-		o.DrainTimeout = 5 * time.Second
-	}
-	if o.Reconcile == 0 {
-		o.Reconcile = 30 * time.Second
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
 
 // Host is the holder of a data directory.
 type Host struct {
@@ -107,7 +53,9 @@ type Host struct {
 	followers  *freshness.Followers
 	meter      *meter.Meter
 	standing   *meter.Standing
-	ops        *operations
+	tracker    *operation.Tracker
+	runner     *operation.Runner
+	verifier   *verify.Verifier
 	backend    tool.Backend
 	masking    secret.Memory // of what answers show
 
@@ -127,11 +75,13 @@ type Host struct {
 }
 
 // Open becomes the host of a data directory and starts its workers. It returns an error
-// that wraps errHeld when another process is the host.
+// that wraps datadir.ErrHeld when another process is the host.
 func Open(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{opts: opts.withDefaults()}
 	h.meter = meter.New()
-	h.ops = newOperations(&h.hub, h.opts.Now, h.adviseFailure, h.providerWaits)
+	h.tracker = operation.NewTracker(&h.hub, h.opts.Now, func(id store.CodebaseID, err error) []tool.NextStep {
+		return operation.Advise(h.opts.Home, id, err)
+	}, h.providerWaits)
 	var err error
 	if h.lock, err = datadir.Lock(h.opts.Home); err != nil {
 		return nil, datadir.Advise(h.opts.Home, err)
@@ -189,6 +139,7 @@ func (h *Host) open(ctx context.Context) error {
 	h.followers = h.newFollowers()
 	h.pipeline = pipeline.New(h.parts())
 	h.standing = meter.NewStanding(h.bus, h.store, h.pipeline.Consumers(), h.opts.Now, h.opts.Log)
+	h.runner, h.verifier = h.newRunner(), h.newVerifier()
 	h.backend = h.newBackend()
 	return nil
 }
@@ -214,7 +165,7 @@ func (h *Host) openParts(ctx context.Context) error {
 func (h *Host) parts() pipeline.Parts {
 	p := pipeline.Parts{
 		Store: h.store, Bus: h.bus, Recipe: h.recipe, Provider: h.provider, Cutter: h.pool,
-		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.ops, OnSealed: h.sealed, OnHealed: h.healed, OnTrouble: h.trouble, Tree: h.files,
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: h.tracker, OnSealed: h.sealed, OnHealed: h.healed, OnTrouble: h.trouble, Tree: h.files,
 		Reconcile: h.opts.Reconcile, Now: h.opts.Now, Log: h.opts.Log,
 	}
 	if h.shared() {
@@ -222,7 +173,7 @@ func (h *Host) parts() pipeline.Parts {
 		p.Observer = nil // what is done here is heard of like what is done elsewhere
 		p.Holder, p.Roles = h.holder, h.opts.Roles
 	}
-	return h.metered(p)
+	return h.meter.Wire(p)
 }
 
 // start starts the workers and the server.
@@ -244,67 +195,6 @@ func (h *Host) start(ctx context.Context) error {
 		h.followAll(ctx)
 	}
 	return nil
-}
-
-// dispatchLocal is dispatch for the session that this host is. Close waits for it.
-func (h *Host) dispatchLocal(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
-	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
-		return nil
-	}
-	h.local.Add(1)
-	h.mu.Unlock()
-	defer h.local.Done()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(h.workCtx, cancel)()
-	return h.dispatch(ctx, verb, params, observe)
-}
-
-// dispatch answers one call, with nil when the host that takes the place of this one is to
-// answer it. A repair that meets damage makes the store anew.
-func (h *Host) dispatch(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
-	if h.retiring() {
-		return nil
-	}
-	envelope := h.answer(ctx, verb, params, observe)
-	if h.retiring() {
-		return nil
-	}
-	if e := envelope.Error; e != nil && errors.Is(e, store.ErrNotFound) && !h.shared() {
-		if err := h.contradicts(ctx); err != nil {
-			envelope = tool.Failed(tool.AsError(err))
-		}
-	}
-	if envelope.Error == nil || !advice.IsDamage(envelope.Error) || h.shared() || !repairs(verb, params) {
-		return envelope
-	}
-	if err := h.makeAnew(ctx, observe); err != nil {
-		return tool.Failed(tool.AsError(err))
-	}
-	return nil
-}
-
-// answer answers one call. An error of our own is logged under the id that it carries.
-func (h *Host) answer(ctx context.Context, verb string, params json.RawMessage, observe tool.Observer) *tool.Envelope {
-	if verb == verbReady {
-		return h.answerReady(ctx)
-	}
-	if verb == "verify" {
-		defer tell(ctx, observe, "the index is brought up to the tree and compared with a clean rebuild; interrupting this changes nothing")()
-	}
-	envelope := tool.Dispatch(ctx, &h.backend, verb, params, observe)
-	if e := envelope.Error; e != nil && e.Code == tool.CodeInternal {
-		h.opts.Log.Error("call failed by an internal error", "verb", verb, "trace", e.Details["trace_id"], "error", e.Message)
-	}
-	return envelope
-}
-
-// sealed is told of every seal.
-func (h *Host) sealed(snapshot store.Snapshot) {
-	h.followers.Sealed(snapshot)
-	h.hub.Notify(snapshot.Codebase)
 }
 
 // Close stops taking calls, lets those in flight end for a while, stops the workers and
@@ -360,7 +250,7 @@ func (h *Host) release() error {
 	if h.pool != nil {
 		errs = append(errs, h.pool.Close())
 	}
-	closeProvider(h.provider)
+	embedding.Close(h.provider)
 	if h.bus != nil {
 		errs = append(errs, h.bus.Close())
 	}
@@ -371,4 +261,13 @@ func (h *Host) release() error {
 		errs = append(errs, h.store.Close())
 	}
 	return errors.Join(append(errs, h.lock.Close())...)
+}
+
+// adviseOpening says what to do about what a data directory or a cluster holds and cannot
+// be opened. A store that is shared is none of the directory.
+func (h *Host) adviseOpening(err error) error {
+	if h.shared() && store.IsDamage(err) {
+		return cluster.AdviseDamage(err)
+	}
+	return datadir.Advise(h.opts.Home, err)
 }

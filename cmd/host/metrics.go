@@ -1,12 +1,6 @@
 package host
 
-import (
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/freshet/freshet/pipeline"
-	"github.com/freshet/freshet/pipeline/stage"
-	"github.com/freshet/freshet/store"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 var hostDesc = prometheus.NewDesc("freshet_host", "Whether this process is the host of its data directory.", nil, nil)
 
@@ -30,34 +24,4 @@ func (s *Session) Collect(to chan<- prometheus.Metric) {
 		host.meter.Collect(to)
 		host.standing.Collect(to)
 	}
-}
-
-// observers tells several what a stage did.
-type observers []stage.Observer
-
-// Processed tells each.
-func (o observers) Processed(id store.CodebaseID, snapshot uint64, s store.Stage, done, reused, units int) {
-	for _, one := range o {
-		one.Processed(id, snapshot, s, done, reused, units)
-	}
-}
-
-// metered has the meter count what the parts do, beside whoever is told of it already.
-func (h *Host) metered(p pipeline.Parts) pipeline.Parts {
-	told := observers{h.meter}
-	if p.Observer != nil {
-		told = append(told, p.Observer)
-	}
-	p.Observer, p.Provider = told, h.meter.Provider(p.Provider)
-	p.OnWritten = h.meter.Written
-	sealed, trouble := p.OnSealed, p.OnTrouble
-	p.OnSealed = func(s store.Snapshot) {
-		h.meter.Sealed(s)
-		sealed(s)
-	}
-	p.OnTrouble = func(err error) {
-		h.meter.Trouble(err)
-		trouble(err)
-	}
-	return p
 }

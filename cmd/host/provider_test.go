@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freshet/freshet/cmd/doctor"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/pipeline/embedding/openai"
@@ -115,8 +116,8 @@ func TestEmbeddingServiceGoesAway(t *testing.T) {
 	}
 	expectModel := func(grade tool.Grade, part string) {
 		t.Helper()
-		for _, f := range Diagnose(t.Context(), Options{Home: t.TempDir(), Provider: e.provider}, root) {
-			if f.Check == modelCheck && (f.Grade != grade || !strings.Contains(f.Detail, part)) {
+		for _, f := range doctor.Diagnose(t.Context(), doctor.Options{Home: t.TempDir(), Provider: e.provider}, root) {
+			if f.Check == "model" && (f.Grade != grade || !strings.Contains(f.Detail, part)) {
 				t.Errorf("doctor says %+v, want %s and %q", f, grade, part)
 			}
 		}

@@ -6,13 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/freshet/freshet/cmd/meter"
 	"github.com/freshet/freshet/cmd/socket"
 	"github.com/freshet/freshet/mcp/tool"
 )
-
-// verbReady asks a host whether its log and its store answer. It is for sessions only.
-const verbReady = "ready"
 
 // attachedWait bounds how long a host of another process may take to say whether it is ready.
 const attachedWait = 3 * time.Second
@@ -55,16 +51,4 @@ func (s *Session) askReady(ctx context.Context) error {
 		return errors.New(envelope.Error.Message)
 	}
 	return nil
-}
-
-// answerReady answers verbReady.
-func (h *Host) answerReady(ctx context.Context) *tool.Envelope {
-	err := h.standing.Ready(ctx)
-	switch {
-	case errors.Is(err, meter.ErrStoreAway):
-		return tool.Failed(tool.Errorf(tool.CodeStoreUnavailable, "%w", err))
-	case err != nil:
-		return tool.Failed(tool.Errorf(tool.CodeBusUnavailable, "%w", err))
-	}
-	return tool.Succeeded(tool.Report{})
 }

@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/cmd/datadir"
+	"github.com/freshet/freshet/cmd/salvage"
 	"github.com/freshet/freshet/cmd/socket"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/pipeline/bus"
+	"github.com/freshet/freshet/store"
 )
 
 // Session makes calls on a data directory: as its host, or attached to the host there is.
@@ -41,7 +42,7 @@ func NewSession(opts Options) *Session {
 // that is too damaged to be opened shows at the first call, which may be the one to repair it.
 func Connect(ctx context.Context, opts Options) (*Session, error) {
 	s := NewSession(opts)
-	if err := s.Warm(ctx); err != nil && !(advice.IsDamage(err) && opts.mayReplace()) {
+	if err := s.Warm(ctx); err != nil && !(store.IsDamage(err) && opts.mayReplace()) {
 		return nil, err
 	}
 	return s, nil
@@ -68,7 +69,7 @@ func (s *Session) hosting() (*Host, error) {
 	return s.host, nil
 }
 
-// become tries to be the host; errHeld says that another process is.
+// become tries to be the host; datadir.ErrHeld says that another process is.
 func (s *Session) become(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -118,7 +119,7 @@ func (s *Session) swap(old *Host) {
 	}
 	lock, err := datadir.Lock(s.opts.Home)
 	if err == nil {
-		_, err = replaceStore(s.opts, old.successor)
+		_, err = salvage.Replace(s.opts.salvage(), old.successor)
 		err = errors.Join(err, lock.Close())
 	}
 	s.replaced = s.opts.Now()
@@ -141,7 +142,7 @@ func (s *Session) mend(ctx context.Context) error {
 	if s.replaced.After(s.opts.Now().Add(-againWithin)) {
 		return errAgain
 	}
-	err := rescue(ctx, s.opts)
+	err := salvage.Rescue(ctx, s.opts.salvage())
 	if err == nil {
 		s.replaced = s.opts.Now()
 	}
@@ -189,7 +190,7 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 		}
 		if err := s.become(ctx); err == nil {
 			continue
-		} else if advice.IsDamage(err) && s.opts.mayReplace() && repairs(verb, raw) {
+		} else if store.IsDamage(err) && s.opts.mayReplace() && repairs(verb, raw) {
 			if err := s.mend(ctx); err != nil {
 				return nil, err
 			}
@@ -208,9 +209,6 @@ func (s *Session) Call(ctx context.Context, verb string, params any, observe too
 		wait = min(2*wait, attachPauseMax)
 	}
 }
-
-// mayReplace reports whether the store is the data directory's own.
-func (o Options) mayReplace() bool { return !o.Cluster.Shared() }
 
 // Close ends the session; a host first lets the calls of attached processes end. Calls of
 // this session ought to have ended before. It may be called twice.

@@ -22,7 +22,7 @@ func TestWhyAgreesWithTheStore(t *testing.T) {
 	check(t, err)
 	steps := func() map[string]tool.WhyStep {
 		t.Helper()
-		report, err := inspector{host}.Why(t.Context(), id, path)
+		report, err := host.backend.Inspector.Why(t.Context(), id, path)
 		check(t, err)
 		if !report.Searchable {
 			t.Errorf("%s is not searchable: %+v", path, report)

@@ -98,12 +98,11 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 	if err := w.compare(ctx); err != nil {
 		return err
 	}
-	w.pipeline = pipeline.New(pipeline.Parts{
-		Store: w.parts.Store, Bus: w.parts.Bus, Recipe: w.recipe, Provider: w.meter.Provider(o.Provider), Cutter: w.pool,
-		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Observer: w.meter, OnTrouble: w.meter.Trouble,
-		OnSealed: w.meter.Sealed, OnWritten: w.meter.Written, Candidates: w.parts.Candidates, Roles: o.Roles, Holder: w.parts.Holder, Workers: o.Concurrency,
-		Reconcile: reconcileEvery, Log: o.Log,
-	})
+	w.pipeline = pipeline.New(w.meter.Wire(pipeline.Parts{
+		Store: w.parts.Store, Bus: w.parts.Bus, Recipe: w.recipe, Provider: o.Provider, Cutter: w.pool,
+		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, Candidates: w.parts.Candidates,
+		Roles: o.Roles, Holder: w.parts.Holder, Workers: o.Concurrency, Reconcile: reconcileEvery, Log: o.Log,
+	}))
 	w.standing = meter.NewStanding(w.parts.Bus, w.parts.Store, w.pipeline.Consumers(), time.Now, o.Log)
 	return w.work(ctx, ready)
 }

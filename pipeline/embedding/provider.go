@@ -83,3 +83,10 @@ func (u *Unavailable) Unwrap() error { return u.Err }
 
 // ErrRejected is wrapped by errors about the texts themselves: it counts as a try.
 var ErrRejected = errors.New("embedding provider rejected the texts")
+
+// Close closes what a provider over a network keeps open. A nil provider keeps nothing.
+func Close(p Provider) {
+	if c, ok := p.(interface{ Close() }); ok {
+		c.Close()
+	}
+}
