@@ -7,6 +7,7 @@ import (
 
 	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/cmd/meter"
+	"github.com/freshet/freshet/cmd/operation"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/integrity"
@@ -58,7 +59,7 @@ func (h *Host) answer(ctx context.Context, verb string, params json.RawMessage, 
 		return h.answerReady(ctx)
 	}
 	if verb == "verify" {
-		defer tell(ctx, observe, "the index is brought up to the tree and compared with a clean rebuild; interrupting this changes nothing")()
+		defer operation.Tell(ctx, observe, "the index is brought up to the tree and compared with a clean rebuild; interrupting this changes nothing")()
 	}
 	envelope := tool.Dispatch(ctx, &h.backend, verb, params, observe)
 	if e := envelope.Error; e != nil && e.Code == tool.CodeInternal {

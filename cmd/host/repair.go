@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/freshet/freshet/cmd/operation"
 	"github.com/freshet/freshet/cmd/salvage"
 	"github.com/freshet/freshet/cmd/scratch"
 	"github.com/freshet/freshet/mcp/tool"
@@ -47,7 +48,7 @@ func (h *Host) makeAnew(ctx context.Context, observe tool.Observer) (err error) 
 	if h.retiring() {
 		return nil
 	}
-	stop := tell(ctx, observe, "a new store is being built beside the damaged one, which serves what it can meanwhile; interrupting this changes nothing")
+	stop := operation.Tell(ctx, observe, "a new store is being built beside the damaged one, which serves what it can meanwhile; interrupting this changes nothing")
 	defer stop()
 	fresh, err := salvage.New(ctx, h.opts.salvage())
 	if err != nil {
@@ -76,34 +77,4 @@ func (h *Host) retiring() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.successor != ""
-}
-
-// tellEvery is the time between two notices of what a call waits for.
-const tellEvery = 5 * time.Second
-
-// tell tells the observer what is waited for and since when, until the returned function is
-// called.
-func tell(ctx context.Context, observe tool.Observer, what string) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	since, done := time.Now(), make(chan struct{})
-	go func() { // ends with the returned function, which waits for it
-		defer close(done)
-		ticker := time.NewTicker(tellEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				text := fmt.Sprintf("waiting for %s: %s", time.Since(since).Round(time.Second), what)
-				if observe(tool.Notice{Waiting: text}) != nil {
-					return
-				}
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
 }
