@@ -18,7 +18,7 @@ func (s *Synchronizer) parked(ctx context.Context, o store.Opening) ([]event.Eve
 		return nil, nil
 	}
 	failures, err := s.store.Failures(ctx, s.id)
-	if errors.Is(err, store.ErrCorrupt) {
+	if store.IsDamage(err) {
 		s.opts.Log.Warn("failures are damaged, what the opening does to parked files is not published", "codebase", s.id, "error", err)
 		return nil, nil
 	}
