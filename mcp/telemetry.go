@@ -68,7 +68,7 @@ func (s *Server) report(req *mcp.CallToolRequest, e *tool.Envelope, text string,
 	}
 	s.telemetry.Lock()
 	defer s.telemetry.Unlock()
-	if _, err := s.opts.Telemetry.Write(append(data, '\n')); err != nil {
+	if _, err := tool.LogWriter(s.opts.Telemetry).Write(append(data, '\n')); err != nil {
 		s.opts.Log.Debug("telemetry line not written", "error", err)
 	}
 }

@@ -30,10 +30,10 @@ func (r *run) call(ctx context.Context, verb string, params any) error {
 			return status.show(*n.Operation)
 		}
 		if n.Waiting != "" {
-			_, err := fmt.Fprintln(r.Stderr, n.Waiting)
+			_, err := fmt.Fprintln(r.Stderr, tool.Visible(n.Waiting))
 			return err
 		}
-		_, err := io.WriteString(r.Stdout, n.Text)
+		_, err := io.WriteString(r.Stdout, tool.Visible(n.Text)) // lines of an export are as their digest has them
 		return err
 	})
 	err = errors.Join(err, status.end())

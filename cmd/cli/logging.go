@@ -74,9 +74,9 @@ func (r *run) logger(own slog.Level) (*slog.Logger, error) {
 		chosen.format = r.logAsked.format
 	}
 	options := &slog.HandlerOptions{Level: chosen.slogLevel(own)}
-	var handler slog.Handler = slog.NewTextHandler(r.Stderr, options)
+	var handler slog.Handler = slog.NewTextHandler(tool.LogWriter(r.Stderr), options)
 	if chosen.format == "json" {
-		handler = slog.NewJSONHandler(r.Stderr, options)
+		handler = slog.NewJSONHandler(tool.LogWriter(r.Stderr), options)
 	}
 	log := slog.New(tool.LogHandler(handler))
 	for _, name := range unknownVariables(r.Environment) {

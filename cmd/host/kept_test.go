@@ -92,7 +92,7 @@ a.go searched: behind, 1 pending [a.go], next a.go
 a.go status: behind, 1 pending [a.go], next a.go
 a.go why: behind, 1 pending [a.go], next <nil>, seen false, searchable false
 a.go again: current, 0 pending []
-sub searched: behind, 2 pending [sub sub/b.go], next sub
+sub searched: behind, 1 pending [sub], next sub
 sub status: behind, 1 pending [sub], next sub
 sub why: behind, 1 pending [sub], next <nil>, seen false, searchable false
 sub again: current, 0 pending []

@@ -25,7 +25,7 @@ func agentMarkdown(e *Envelope) string {
 	writeReport(&report, e)
 	writeFenced(&b, "", report.String())
 	for _, step := range e.NextSteps {
-		fmt.Fprintf(&b, "next: %s — %s\n", codeSpan(step.Tool+" "+compact(step.Arguments)), step.Why)
+		fmt.Fprintf(&b, "next: %s — %s\n", codeSpan(step.Tool+" "+compact(step.Arguments)), oneLine(step.Why))
 	}
 	return b.String()
 }
@@ -141,7 +141,7 @@ func notSearched(e *Envelope) string {
 		text += ", " + plural(n.Lines, "line") + " not looked at"
 	}
 	if n.Chunks > 0 {
-		text += ", " + plural(n.Chunks, "chunk") + " not ranked (narrow by paths or langs, or list every line with mode regex)"
+		text += ", " + plural(n.Chunks, "chunk") + " unranked (narrow by paths)"
 	}
 	if n.Ahead {
 		text += ", the cursor goes on there"

@@ -73,7 +73,7 @@ func candidates(value any) []string {
 
 func writeSteps(b *strings.Builder, steps []NextStep) {
 	for _, step := range steps {
-		fmt.Fprintf(b, "next: %s  (%s)\n", oneLine(Command(step)), step.Why)
+		fmt.Fprintf(b, "next: %s  (%s)\n", oneLine(Command(step)), oneLine(step.Why))
 	}
 }
 

@@ -199,6 +199,9 @@ func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q s
 		if err != nil {
 			return answer{}, err
 		}
+		if state != DiskSame && reading.Verdict.Keeps(hit.Path) {
+			state = DiskUnseen // the verdict names it, or the directory above it
+		}
 		found.states = append(found.states, state)
 		if (state == DiskChanged || state == DiskGone) && !slices.Contains(found.moved, hit.Path) {
 			found.moved = append(found.moved, hit.Path)

@@ -3,8 +3,9 @@ package tool
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/freshet/freshet/sync/merkle"
 )
 
 // Visible shows text that comes from files so that it cannot deceive a reader or drive a
@@ -44,18 +45,5 @@ func plainText(s string) bool {
 	return true
 }
 
-// hidden reports whether a character shows nothing of itself: control and format
-// characters, separators other than the space, private and unassigned code points, and
-// the blanks that scripts disguise as letters.
-func hidden(r rune) bool {
-	switch r {
-	case '\n', '\t', ' ':
-		return false
-	case 0x115f, 0x1160, 0x2800, 0x3164, 0xffa0:
-		return true
-	}
-	if unicode.Is(unicode.Variation_Selector, r) {
-		return r != 0xfe0f && r != 0xfe0e // the two that choose how an emoji looks
-	}
-	return !unicode.IsPrint(r)
-}
+// hidden is merkle.Hidden without line ends and tabs.
+func hidden(r rune) bool { return r != '\n' && r != '\t' && merkle.Hidden(r) }

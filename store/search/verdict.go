@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/freshet/freshet/store"
@@ -52,6 +54,13 @@ type Verdict struct {
 	Requires []store.FieldChange
 	// Warnings are what the check noticed beside the changes.
 	Warnings []Warning
+}
+
+// Keeps reports whether a path, or a directory above it, is one of Kept.
+func (v Verdict) Keeps(path string) bool {
+	return slices.ContainsFunc(v.Kept, func(kept string) bool {
+		return path == kept || strings.HasPrefix(path, kept+"/")
+	})
 }
 
 // Token orders states of codebases: a token of another epoch, or codebase, is unknown.

@@ -8,8 +8,23 @@ import (
 	"unicode/utf8"
 )
 
+// Hidden reports whether a character shows nothing of itself, or changes how others are
+// shown: control and format characters, separators other than the space, private and
+// unassigned code points, and the blanks that scripts disguise as letters. Paths, answers,
+// logs and errors all show such a character as an escape.
+func Hidden(r rune) bool {
+	switch r {
+	case 0x115f, 0x1160, 0x2800, 0x3164, 0xffa0:
+		return true
+	}
+	if unicode.Is(unicode.Variation_Selector, r) {
+		return r != 0xfe0f && r != 0xfe0e // the two that choose how an emoji looks
+	}
+	return !unicode.IsPrint(r)
+}
+
 // QuotePath writes a path so that it survives JSON, terminals and sorted lines: a path of
-// printable UTF-8 stays as it is; any other is put in double quotes with C escapes, as git
+// UTF-8 without Hidden characters stays as it is; any other is put in double quotes with C escapes, as git
 // does with core.quotePath (control bytes and invalid UTF-8 as three octal digits).
 // UnquotePath gives back the same bytes.
 func QuotePath(path string) string {
@@ -28,7 +43,7 @@ func QuotePath(path string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case (r == utf8.RuneError && size == 1) || !unicode.IsPrint(r):
+		case (r == utf8.RuneError && size == 1) || Hidden(r):
 			for _, c := range []byte(path[i : i+size]) {
 				fmt.Fprintf(&b, `\%03o`, c)
 			}
@@ -46,7 +61,7 @@ func plainPath(path string) bool {
 		return false
 	}
 	for _, r := range path {
-		if !unicode.IsPrint(r) {
+		if Hidden(r) {
 			return false
 		}
 	}
