@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seeds   = flag.Int("simulation.seeds", 0, "how many seeds TestSimulation runs; 0 means 200, with the race detector 60")
+	seeds   = flag.Int("simulation.seeds", 0, "how many seeds TestSimulation runs; 0 means 200, with the race detector 30")
 	first   = flag.Uint64("simulation.first", 1, "the first seed of TestSimulation")
 	all     = flag.Bool("simulation.all", false, "go on after a seed that fails, and do not minimize")
 	without = flag.String("simulation.without", "", "kinds of operation that are left out, with commas between them")
@@ -40,7 +40,7 @@ func TestSimulation(t *testing.T) {
 	if count == 0 {
 		count = 200
 		if racing {
-			count = 60
+			count = 30
 		}
 	}
 	began := time.Now()

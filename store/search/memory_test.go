@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
@@ -152,7 +153,7 @@ func ask(t *testing.T, files []segment.File, q search.Query) search.Result {
 	t.Helper()
 	m := newMemory()
 	view := store.View{Segments: []store.SegmentRef{m.put(t, files, 0)}}
-	e := search.New(m, nil, search.Options{})
+	e := search.New(m, nil, search.Options{RegexDeadline: time.Hour})
 	result, err := e.Search(t.Context(), view, q)
 	if err != nil {
 		t.Fatalf("search %+v: %v", q, err)

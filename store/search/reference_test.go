@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -128,7 +129,7 @@ func TestEngineEqualsReference(t *testing.T) {
 		}
 		q := drawQuery(t)
 		m := newMemory()
-		e := search.New(m, query, search.Options{Oversample: corpus.Oversample, IdleSegments: 1})
+		e := search.New(m, query, search.Options{Oversample: corpus.Oversample, IdleSegments: 1, RegexDeadline: time.Hour})
 		view := drawView(t, m, live)
 		for range 2 { // the second time with used scratch space
 			got, err := e.Search(t.Context(), view, q)

@@ -86,7 +86,7 @@ func TestRegexGivesEveryMatchingLine(t *testing.T) {
 	files, names := fixtureFiles(t)
 	m := newMemory()
 	view := store.View{Segments: []store.SegmentRef{m.put(t, files[:len(files)/2], 0), m.put(t, files[len(files)/2:], 0)}}
-	e := search.New(m, nil, search.Options{})
+	e := search.New(m, nil, search.Options{RegexDeadline: time.Hour})
 	for _, pattern := range []string{`append\(`, `^func `, `return .*err$`, `[A-Z][a-z]+Deadline`, `fmt\.(Errorf|Sprintf)`, `^$`, `t`, `"[^"]*%d[^"]*"`, `[[:space:]]{4}`} {
 		out, err := exec.CommandContext(t.Context(), grep, append([]string{"-nHE", "--", pattern}, names...)...).Output() //nolint:gosec // fixed arguments
 		if err != nil {
@@ -97,7 +97,7 @@ func TestRegexGivesEveryMatchingLine(t *testing.T) {
 			part := strings.SplitN(line, ":", 3)
 			want = append(want, part[0]+":"+part[1]+"-"+part[1])
 		}
-		for _, limit := range []int{3, 100} {
+		for _, limit := range []int{min(100, max(3, len(want)/12)), 100} {
 			all := pages(t, e, view, search.Query{Text: pattern, Mode: search.ModeRegex, Limit: limit})
 			got := hitLines(all)
 			slices.Sort(got)
@@ -160,7 +160,7 @@ func TestRegexNamesTheLineThatCostsTooMuch(t *testing.T) {
 	files := []segment.File{source("a.go", 0, "aab\n", strings.Repeat("a", 5000)+"\n", "aaab\n"), source("b.go", 0, "ab\n")}
 	m := newMemory()
 	view := store.View{Segments: []store.SegmentRef{m.put(t, files, 0)}}
-	e := search.New(m, nil, search.Options{RegexSteps: 8 * 5000 * 4})
+	e := search.New(m, nil, search.Options{RegexSteps: 8 * 5000 * 4, RegexDeadline: time.Hour})
 	all := pages(t, e, view, search.Query{Text: "(a?){20}b?$", Mode: search.ModeRegex, Limit: 1})
 	if diff := cmp.Diff([]string{"a.go:1-1", "a.go:3-3", "b.go:1-1"}, hitLines(all)); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
@@ -198,7 +198,7 @@ func TestRegexLooksAtTheContextInsideALine(t *testing.T) {
 	line := strings.Repeat("ab", 30_000)
 	view := store.View{Segments: []store.SegmentRef{m.put(t, []segment.File{source("a.go", 0, line+"\n")}, 0)}}
 	ctx := &endingContext{Context: t.Context(), looks: 10}
-	e := search.New(m, nil, search.Options{})
+	e := search.New(m, nil, search.Options{RegexDeadline: time.Hour})
 	_, err := e.Search(ctx, view, search.Query{Text: "((a?b?){7}){200}c?(x|$)", Mode: search.ModeRegex})
 	var bad *search.BadQuery
 	if errors.As(err, &bad) {
@@ -230,7 +230,7 @@ func TestRegexNamesWhatItCouldNotRead(t *testing.T) {
 	m := newMemory()
 	view := store.View{Segments: []store.SegmentRef{m.put(t, files, 0)}}
 	delete(m.contents, merkle.Hash(files[1].Entry.Content))
-	all := pages(t, search.New(m, nil, search.Options{}), view, search.Query{Text: "needle", Mode: search.ModeRegex, Limit: 1})
+	all := pages(t, search.New(m, nil, search.Options{RegexDeadline: time.Hour}), view, search.Query{Text: "needle", Mode: search.ModeRegex, Limit: 1})
 	for i, r := range all {
 		if r.TotalExact || r.UnreadCount != 1 || r.Total != 2 || r.NotSearched == nil || r.NotSearched.Files != 1 {
 			t.Errorf("page %d: total %d, exact %v, %d unread, not searched %+v", i, r.Total, r.TotalExact, r.UnreadCount, r.NotSearched)
