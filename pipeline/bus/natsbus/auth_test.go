@@ -30,6 +30,7 @@ func guardedServer(t *testing.T, change func(*server.Options)) *server.Server {
 		ServerName: "guarded", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
 		NoSigs: true, NoLog: true, JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 1 << 30, MaxPayload: 1 << 20,
 	}
+	options.AuthTimeout = 300
 	change(options)
 	return startedServer(t, options)
 }
@@ -188,7 +189,7 @@ func TestCertificates(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(ours.cert)
 	srv := guardedServer(t, func(o *server.Options) {
-		o.TLS, o.TLSVerify, o.TLSTimeout = true, true, 5
+		o.TLS, o.TLSVerify, o.TLSTimeout = true, true, 300
 		o.TLSConfig = &tls.Config{
 			Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
 		}

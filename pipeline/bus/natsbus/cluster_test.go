@@ -29,7 +29,10 @@ func TestClusterOutlivesAServer(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		done <- b.Consume(ctx, bus.Consumer{Name: "w", Lanes: []bus.Lane{bus.LaneSync}}, func(_ context.Context, d bus.Delivery) error {
-			handled <- d.ID
+			select {
+			case handled <- d.ID:
+			case <-ctx.Done():
+			}
 			return nil
 		})
 	}()
@@ -63,10 +66,11 @@ func TestPublishOutlivesElections(t *testing.T) {
 	conn, err := nats.Connect(cluster.URL())
 	must(t, err)
 	defer conn.Close()
+	const elected = 5
 	var elections atomic.Int32
 	done, published := make(chan error, 1), make(chan struct{}, 1)
 	go func() {
-		for elections.Load() < 8 {
+		for elections.Load() < elected {
 			select { // a batch got through since the last election
 			case <-published:
 			case <-t.Context().Done():
@@ -83,8 +87,8 @@ func TestPublishOutlivesElections(t *testing.T) {
 	}()
 	const each = 300
 	batches := 0
-	for ; elections.Load() < 8; batches++ {
-		publishBatch(t, b, "c", batches*each, each, 20<<10)
+	for ; elections.Load() < elected; batches++ {
+		publishBatch(t, b, "c", batches*each, each, 8<<10)
 		select {
 		case published <- struct{}{}:
 		default:

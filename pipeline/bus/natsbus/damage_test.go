@@ -3,6 +3,7 @@ package natsbus_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -82,7 +83,7 @@ func publishBatch(t testing.TB, b bus.Bus, id store.CodebaseID, from, n, size in
 // acknowledge consumes n messages.
 func acknowledge(t *testing.T, b bus.Bus, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	seen := 0
 	must(t, b.Consume(ctx, bus.Consumer{Name: "w", Lanes: []bus.Lane{bus.LaneSync}}, func(context.Context, bus.Delivery) error {
@@ -318,6 +319,8 @@ func TestStreamDamageIsNoticed(t *testing.T) {
 	}
 }
 
+var flips = flag.Int("flips", 8, "bytes of a log that are flipped, one at a time; each day others")
+
 // TestAnyFlippedByteIsNoticed flips single bytes all over the files of a log.
 func TestAnyFlippedByteIsNoticed(t *testing.T) {
 	t.Parallel()
@@ -329,9 +332,11 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 		}
 		return err
 	}))
-	random := rand.New(rand.NewPCG(1, 2))
+	today := uint64(time.Now().Unix() / 86400)
+	random := rand.New(rand.NewPCG(1, today))
+	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	counts := map[string]int{}
-	for i := range flips {
+	for i := range *flips {
 		name := names[i%len(names)]
 		dir := whole.copied(t)
 		at := 0
@@ -349,8 +354,5 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 		counts[filepath.Ext(name)+" "+got]++
 		must(t, os.RemoveAll(filepath.Dir(dir)))
 	}
-	t.Log(counts)
+	t.Logf("day %d: %v", today, counts)
 }
-
-// flips is how many bytes are flipped, one at a time.
-const flips = 30

@@ -56,9 +56,11 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, publishWait)
 	defer cancel()
-	sequence, err := b.publishOnce(ctx, messages, guard)
+	wait := answerWait
+	sequence, err := b.publishOnce(ctx, messages, guard, wait)
 	for b.unanswered(ctx, err) {
-		sequence, err = b.publishOnce(ctx, messages, guard)
+		wait *= 2 // a busy cluster takes longer for a large batch
+		sequence, err = b.publishOnce(ctx, messages, guard, wait)
 	}
 	if err == nil { // the acknowledgement may be of a refused server that the client reconnected to
 		err = b.connection.refusal()
@@ -72,12 +74,13 @@ func (b *Bus) Publish(ctx context.Context, messages []bus.Message, guard *uint64
 	return sequence, nil
 }
 
-// publishOnce publishes once. After an attempt without an answer the messages may be in the
-// log or not; their IDs make the retry idempotent.
-func (b *Bus) publishOnce(ctx context.Context, messages []bus.Message, guard *uint64) (uint64, error) {
+// publishOnce publishes once; a remote server has the time wait to acknowledge. After an
+// attempt without an answer the messages may be in the log or not; their IDs make the retry
+// idempotent.
+func (b *Bus) publishOnce(ctx context.Context, messages []bus.Message, guard *uint64, wait time.Duration) (uint64, error) {
 	if b.remote() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, answerWait)
+		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
 	sequence, err := b.publish(ctx, messages, guard)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,9 +18,10 @@ import (
 
 // The timeouts for a cluster.
 const (
-	answerWait  = 3 * time.Second        // of one attempt to publish: the leader may be gone
+	answerWait  = 3 * time.Second        // of the first attempt to publish, doubled for each retry: the leader may be gone
 	lookWait    = time.Second            // of one look-up of a stream: nobody answers for one in creation
-	electWait   = 20 * time.Second       // of Open, for the election of leaders
+	greetWait   = 15 * time.Second       // of Open, for a server that accepts connections and does not greet in time
+	electWait   = time.Minute            // of Open, for the election of leaders
 	electPause  = 200 * time.Millisecond // between the attempts of Open
 	clusterSize = 3
 )
@@ -80,7 +82,11 @@ func (b *Bus) openRemote(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	deadline := time.Now().Add(greetWait)
 	conn, err := nats.Connect(b.opts.URL, options...)
+	for timedOut(err) && ctx.Err() == nil && time.Now().Before(deadline) {
+		conn, err = nats.Connect(b.opts.URL, options...)
+	}
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", redacted(b.opts.URL), err)
 	}
@@ -91,7 +97,7 @@ func (b *Bus) openRemote(ctx context.Context) error {
 	if err := b.subscribeAdvisories(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(electWait)
+	deadline = time.Now().Add(electWait)
 	for {
 		err := b.attach(ctx)
 		if !unready(err) || time.Now().After(deadline) {
@@ -106,6 +112,12 @@ func (b *Bus) openRemote(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
+}
+
+// timedOut reports whether a server accepted the connection and did not greet in time.
+func timedOut(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, nats.ErrTimeout) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // lookUp looks up a stream. When nobody answers in time, unready reports true of the error.

@@ -40,7 +40,7 @@ type Options struct {
 type Server struct{ srv *server.Server }
 
 // startWait bounds how long a server may take to listen.
-const startWait = 30 * time.Second
+const startWait = 2 * time.Minute
 
 // The limits of JetStream and of a message in bytes.
 const (
