@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus/natsserver/clustertest"
 	"github.com/freshet/freshet/store/pgstore/pgtest"
 )
 
@@ -68,7 +68,7 @@ func newFleet(t *testing.T, l links) *fleet {
 func (f *fleet) clients() []*process { return append([]*process{f.host}, f.workers...) }
 
 func (f *fleet) natsServers(l links) (urls []string) {
-	ports := freePorts(f.t, 6)
+	ports := clustertest.FreePorts(f.t, 6)
 	var routes []string
 	for i := range 3 {
 		routes = append(routes, "--route", fmt.Sprintf("127.0.0.1:%d", ports[3+i]))
@@ -97,21 +97,6 @@ func asStarters(all []*process) (starters []starter) {
 		starters = append(starters, p)
 	}
 	return starters
-}
-
-// freePorts returns ports that were free a moment ago.
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports
 }
 
 // seeing is freshet on the host of the tree, with the data directory of the synchronizer.

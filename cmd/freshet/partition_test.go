@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus/natsserver/clustertest"
 	"github.com/freshet/freshet/store/search"
 )
 
@@ -102,7 +103,7 @@ func (p *partitioned) search(word, freshness, wait string) (*tool.Envelope, erro
 // mustFind looks until the newest word is found, by proof.
 func (p *partitioned) mustFind(what string) {
 	p.t.Helper()
-	e, err := p.search(p.newest(), "strict", "60s")
+	e, err := p.search(p.newest(), "strict", "5m")
 	if err != nil {
 		p.t.Fatalf("%s: %v", what, err)
 	}
@@ -170,7 +171,14 @@ func (p *partitioned) read(what string) (answers bool) {
 // it is behind, and why.
 func (p *partitioned) unheard(what string) {
 	p.t.Helper()
-	e, err := p.seeing().call("search", p.newest(), "--mode", "text", "--codebase", "tree", "--max-wait", "3s")
+	var e *tool.Envelope
+	var err error
+	for deadline := time.Now().Add(5 * time.Minute); ; { // a busy machine takes longer to look at the tree
+		e, err = p.seeing().call("search", p.newest(), "--mode", "text", "--codebase", "tree", "--max-wait", "3s")
+		if err != nil || e.Freshness.State != search.Unknown || time.Now().After(deadline) {
+			break
+		}
+	}
 	switch {
 	case err != nil:
 		p.t.Errorf("%s, where the tree is: %v", what, err)
@@ -216,7 +224,7 @@ func TestPartition(t *testing.T) {
 	}
 	p.edit()
 	p.settle("before")
-	p.health = fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1)[0])
+	p.health = fmt.Sprintf("127.0.0.1:%d", clustertest.FreePorts(t, 1)[0])
 	reader := newProcess(t, p.dir, "reader", p.blind().environment(), "up", "--idle", "--listen", p.health)
 	startAll(t, reader)
 	p.mustFind("before")

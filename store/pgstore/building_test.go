@@ -29,7 +29,7 @@ func build(t *testing.T, s *Store) (end func()) {
 	})
 	select {
 	case <-begun:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("the build does not begin")
 	}
 	end = sync.OnceFunc(func() {
@@ -123,7 +123,7 @@ func writeSome(t *testing.T, s *Store) {
 // untilWaits returns when somebody waits for the lock of migrations.
 func untilWaits(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		if count(t, conn, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
 			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) > 0 {
 			return

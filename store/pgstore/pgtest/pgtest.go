@@ -104,7 +104,7 @@ func Psql(t testing.TB, database, script string) []string {
 
 // run runs one statement on a connection of its own.
 func run(ctx context.Context, database, statement string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, database)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -36,7 +37,7 @@ type Private struct {
 }
 
 // startWait bounds how long a server may take to answer, its recovery included.
-const startWait = time.Minute
+const startWait = 5 * time.Minute
 
 // StartPrivate starts a server with an empty database that has pgvector. It ends with the
 // test. A test that cannot have one is skipped, or fails where PostgreSQL is required.
@@ -81,12 +82,7 @@ func makePrivate(t testing.TB) (*Private, error) {
 			return nil, err
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
-	if err != nil {
-		return nil, err
-	}
-	p.port = listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
+	if p.port, err = freePort(); err != nil {
 		return nil, err
 	}
 	initdb := p.command("initdb", "-D", p.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
@@ -94,6 +90,21 @@ func makePrivate(t testing.TB) (*Private, error) {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	return p, nil
+}
+
+// freePort returns a port of loopback that was free a moment ago, below those that systems
+// give to connections that go out: one of those would keep the server from coming back.
+func freePort() (int, error) {
+	for tries := 0; ; tries++ {
+		port := 10_000 + rand.IntN(20_000)                                    //nolint:gosec // no secret
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it is closed at once
+		if err == nil {
+			return port, listener.Close()
+		}
+		if tries > 1000 {
+			return 0, err
+		}
+	}
 }
 
 func credential(name string) (*syscall.Credential, error) {

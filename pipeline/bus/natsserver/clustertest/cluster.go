@@ -4,6 +4,7 @@ package clustertest
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -22,7 +23,8 @@ type Cluster struct {
 // there at once.
 func Start(t testing.TB, size int) *Cluster {
 	t.Helper()
-	clients, routes := freePorts(t, size), freePorts(t, size)
+	ports := FreePorts(t, 2*size)
+	clients, routes := ports[:size], ports[size:]
 	c := &Cluster{t: t, servers: make([]*natsserver.Server, size)}
 	var addresses []string
 	for _, port := range routes {
@@ -80,21 +82,33 @@ func (c *Cluster) Restart(i int) {
 	}
 }
 
-// freePorts returns ports that were free a moment ago.
-func freePorts(t testing.TB, n int) []int {
+// The ports for servers lie below those that systems give to connections that go out: one of
+// those would keep a server from coming back to its port.
+const (
+	lowestPort  = 10_000
+	highestPort = 30_000
+)
+
+// FreePorts returns ports of loopback that were free a moment ago, which no connection that
+// goes out takes meanwhile.
+func FreePorts(t testing.TB, n int) []int {
 	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
-		if err != nil {
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		port := lowestPort + rand.IntN(highestPort-lowestPort)         //nolint:gosec // no secret
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it is closed at once
+		if err != nil && tries > 1000 {
 			t.Fatal(err)
 		}
+		if err != nil {
+			continue
+		}
+		ports = append(ports, port)
 		defer func() {
 			if err := l.Close(); err != nil {
 				t.Error(err)
 			}
 		}()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports
 }
