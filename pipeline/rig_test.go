@@ -175,7 +175,7 @@ func (r *rig) rename(from, to string) {
 // snapshot.
 func (r *rig) catchUp() store.Snapshot {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Minute)
 	defer cancel()
 	seen, err := r.sync.Check(ctx)
 	r.must(err)

@@ -23,7 +23,7 @@ func TestSegmentsAreMerged(t *testing.T) {
 				r.remove(fmt.Sprintf("f%d.go", i))
 			}
 			current := r.catchUp()
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 				view, err := r.store.View(t.Context(), r.codebase.ID, current.Number)
 				r.must(err)
 				if len(view.Segments) == 1 && view.Segments[0].Files == 5 && len(view.Segments[0].Dead) == 0 {

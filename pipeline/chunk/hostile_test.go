@@ -69,12 +69,13 @@ func TestPoolSurvivesHostileContents(t *testing.T) {
 	}
 }
 
-// TestCutOfDeepNesting parses a million open brackets, as far as the size allows.
+// TestCutOfDeepNesting parses so many open brackets that a recursion for each of them would
+// overflow the stack.
 func TestCutOfDeepNesting(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, honest, Options{Children: 2})
-	content := bytes.Repeat([]byte("["), 1_000_000)
 	for language, mayGiveUp := range map[string]bool{"JSON": false, "CSS": false, "YAML": false, "JavaScript": true} {
+		content := bytes.Repeat([]byte("["), 400_000)
 		if mayGiveUp {
 			content = content[:100_000]
 		}

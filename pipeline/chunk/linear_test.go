@@ -27,7 +27,7 @@ func TestScannersAreLinear(t *testing.T) {
 			continue
 		}
 		for _, piece := range pieces {
-			whole := bytes.Repeat([]byte(piece), MaxBytes/16/len(piece))
+			whole := bytes.Repeat([]byte(piece), MaxBytes/32/len(piece))
 			if !linear(t, c, l.name, whole) {
 				t.Errorf("%s: %q repeated four times as often takes over ten times as long", l.name, piece)
 			}

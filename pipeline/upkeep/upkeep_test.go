@@ -209,7 +209,7 @@ func TestRun(t *testing.T) {
 	if id := <-f.seen; id != "bgood" {
 		t.Errorf("%s was merged", id)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		held, err := h.log.MessageCounts(t.Context())
 		h.must(err)
 		if held["abad"] == 40 {
