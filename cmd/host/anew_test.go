@@ -31,7 +31,7 @@ func (e *distant) join(t *testing.T, home string) *Session {
 // patient makes a call that may be refused. It ends within minutes, or the test fails.
 func patient(t *testing.T, s *Session, verb string, params map[string]any) *tool.Envelope {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	envelope, err := s.Call(ctx, verb, params, nil)
 	if ctx.Err() != nil {

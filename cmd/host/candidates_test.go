@@ -76,7 +76,7 @@ func TestAnswersFromCandidates(t *testing.T) {
 	}
 	near, exact := join(1), join(1<<30)
 	must(t, near, "index", map[string]any{"path": root, "wait": true})
-	deadline := time.After(time.Minute)
+	deadline := time.After(5 * time.Minute)
 	for _, filter := range []any{nil, []string{"server/**", "queue/**", "image/**"}} {
 		for _, query := range []string{"open a queue", "parse", "image of a client"} {
 			for proposed.Store(0); ; {

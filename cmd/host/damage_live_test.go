@@ -77,7 +77,7 @@ func TestLogDamagedUnderALiveHost(t *testing.T) {
 				return (*status.Codebases)[0].Log.Reset
 			}
 			edit()
-			deadline := time.Now().Add(3 * time.Minute)
+			deadline := time.Now().Add(5 * time.Minute)
 			for c.noticed && reset() == nil {
 				if time.Now().After(deadline) {
 					t.Fatal("the damage was never noticed")

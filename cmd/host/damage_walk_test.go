@@ -44,7 +44,7 @@ func TestDamageWalk(t *testing.T) {
 	check(t, os.CopyFS(older, os.DirFS(home)))
 	write(t, root, "pkg0/later.go", "package pkg\n\n// Laterword came after the copy.\nfunc Laterword() {}\n")
 	s = e.join(t, home)
-	must(t, s, "search", map[string]any{"query": "laterword", "mode": "text", "codebase": root, "session_id": "walk", "max_wait_ms": 60000})
+	must(t, s, "search", map[string]any{"query": "laterword", "mode": "text", "codebase": root, "session_id": "walk", "max_wait_ms": 300000})
 	must(t, s, "sync", map[string]any{"codebase": root, "wait": true})
 	copyFiles(t, killed, home)
 	check(t, s.Close())
@@ -227,7 +227,7 @@ func hurt(t *testing.T, home, older string, p part, kind string, neighbour part)
 func survive(t *testing.T, e *distant, home, root string) string {
 	t.Helper()
 	s := e.join(t, home)
-	params := map[string]any{"query": "laterword", "mode": "text", "codebase": root, "max_wait_ms": 60000, "limit": 1}
+	params := map[string]any{"query": "laterword", "mode": "text", "codebase": root, "max_wait_ms": 300000, "limit": 1}
 	outcome := "healed unasked, or not met"
 	found := func() bool {
 		envelope := patient(t, s, "search", params)

@@ -60,7 +60,7 @@ func connect(t *testing.T, home string) *Session {
 // must makes a call that must succeed.
 func must(t *testing.T, s *Session, verb string, params map[string]any) *tool.Envelope {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	envelope, err := s.Call(ctx, verb, params, nil)
 	if err != nil {
@@ -96,7 +96,7 @@ func write(t *testing.T, root, path, content string) {
 // find returns the paths that a word is found in, with the verdict.
 func find(t *testing.T, s *Session, root, word string) (paths, state string) {
 	t.Helper()
-	envelope := must(t, s, "search", map[string]any{"query": word, "mode": "text", "codebase": root, "max_wait_ms": 30000})
+	envelope := must(t, s, "search", map[string]any{"query": word, "mode": "text", "codebase": root, "max_wait_ms": 300000})
 	data, err := json.Marshal(envelope.Results)
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func version(t *testing.T, home string, amend func(*store.Recipe)) *Session {
 // inquire searches once and returns the whole envelope, errors in it included.
 func inquire(t *testing.T, s *Session, root, mode string) *tool.Envelope {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	envelope, err := s.Call(ctx, "search_codebase", map[string]any{"query": "Name7", "mode": mode, "codebase": root}, nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestRecipeChangeFillsInTheBackground(t *testing.T) {
 			}
 			second := version(t, home, c.amend)
 			old, switched := 0, false
-			for deadline := time.Now().Add(time.Minute); !switched && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(5 * time.Minute); !switched && time.Now().Before(deadline); {
 				got := inquire(t, second, root, "hybrid")
 				switch {
 				case got.Error == nil && got.Freshness.Fingerprint == before.Freshness.Fingerprint:

@@ -78,10 +78,10 @@ func TestAnswersFromAnotherHost(t *testing.T) {
 
 	search := func(word, mode string) *tool.Envelope {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		envelope, err := blind.Call(ctx, "search", map[string]any{
-			"query": word, "mode": "text", "codebase": id, "freshness": mode, "max_wait_ms": 20_000,
+			"query": word, "mode": "text", "codebase": id, "freshness": mode, "max_wait_ms": 300_000,
 		}, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -108,7 +108,7 @@ func (l leaseEnds) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-l:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("no lease ended")
 	}
 }
@@ -127,11 +127,11 @@ func TestProvenWithoutTheStore(t *testing.T) {
 	must(t, seeing, "index", map[string]any{"path": root, "wait": true})
 	blind := s.joinThrough(t, "two", false, nothing(), severed{s.store, &cut})
 	id := string(must(t, seeing, "status", map[string]any{"codebase": root}).Codebase.ID)
-	find := func(on *Session, word, mode string) *tool.Envelope {
+	find := func(on *Session, word, mode string, wait time.Duration) *tool.Envelope {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		envelope, err := on.Call(ctx, "search", map[string]any{"query": word, "mode": "text", "codebase": id, "freshness": mode, "max_wait_ms": 500}, nil)
+		envelope, err := on.Call(ctx, "search", map[string]any{"query": word, "mode": "text", "codebase": id, "freshness": mode, "max_wait_ms": wait.Milliseconds()}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,27 +139,27 @@ func TestProvenWithoutTheStore(t *testing.T) {
 	}
 	hosts := map[string]*Session{"who sees": seeing, "who does not": blind}
 	for name, on := range hosts {
-		if e := find(on, "Name7", "strict"); e.Error != nil || len(e.Results) == 0 {
+		if e := find(on, "Name7", "strict", 5*time.Minute); e.Error != nil || len(e.Results) == 0 {
 			t.Fatalf("%s, with the store: %v, %d hits", name, e.Error, len(e.Results))
 		}
 	}
 	cut.Store(true)
 	ends.wait(t)
 	for name, on := range hosts {
-		if e := find(on, "Name7", "strict"); e.Error != nil || e.Freshness.State != "current" || len(e.Results) == 0 {
+		if e := find(on, "Name7", "strict", 5*time.Minute); e.Error != nil || e.Freshness.State != "current" || len(e.Results) == 0 {
 			t.Errorf("%s, an unchanged tree: %v, %+v, %d hits", name, e.Error, e.Freshness, len(e.Results))
 		}
 	}
 	write(t, root, "new.go", "package pkg\n\n// Quagga is new.\nfunc Quagga() {}\n")
 	for name, on := range hosts {
-		if e := find(on, "Name7", "verified"); e.Error != nil || e.Freshness.State == "current" || e.Freshness.State == "caught_up" {
+		if e := find(on, "Name7", "verified", 500*time.Millisecond); e.Error != nil || e.Freshness.State == "current" || e.Freshness.State == "caught_up" {
 			t.Errorf("%s, a changed tree: %v, %+v", name, e.Error, e.Freshness)
 		}
 	}
 	cut.Store(false)
 	for name, on := range hosts {
 		for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-			e := find(on, "Quagga", "strict")
+			e := find(on, "Quagga", "strict", 500*time.Millisecond)
 			if e.Error == nil && len(e.Results) > 0 {
 				break
 			}
@@ -182,12 +182,12 @@ func TestAnswersWithoutTheStore(t *testing.T) {
 	var cut atomic.Bool
 	blind := s.joinThrough(t, "two", false, nothing(), severed{s.store, &cut})
 	id := string(must(t, seeing, "status", map[string]any{"codebase": root}).Codebase.ID)
-	find := func(word, mode string, of ...string) *tool.Envelope {
+	find := func(word, mode string, wait time.Duration, of ...string) *tool.Envelope {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		envelope, err := blind.Call(ctx, "search", map[string]any{
-			"query": word, "mode": "text", "codebase": append(of, id)[0], "freshness": mode, "max_wait_ms": 2_000, "session_id": "s", "limit": 1,
+			"query": word, "mode": "text", "codebase": append(of, id)[0], "freshness": mode, "max_wait_ms": wait.Milliseconds(), "session_id": "s", "limit": 1,
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -197,36 +197,36 @@ func TestAnswersWithoutTheStore(t *testing.T) {
 	warned := func(e *tool.Envelope, code string) bool {
 		return slices.ContainsFunc(e.Warnings, func(w search.Warning) bool { return w.Code == code })
 	}
-	if e := find("Name7", "strict"); e.Error != nil || len(e.Results) == 0 || warned(e, "store_away") {
+	if e := find("Name7", "strict", 5*time.Minute); e.Error != nil || len(e.Results) == 0 || warned(e, "store_away") {
 		t.Fatalf("with the store: %v, %d hits, %+v", e.Error, len(e.Results), e.Warnings)
 	}
 	cut.Store(true)
-	e := find("Name7", "strict")
+	e := find("Name7", "strict", 5*time.Minute)
 	if e.Error != nil || e.Freshness.State != "current" || len(e.Results) == 0 || e.Results[0].Content == "" || !warned(e, "store_away") {
 		t.Errorf("without it: %v, %+v, %d hits, %+v", e.Error, e.Freshness, len(e.Results), e.Warnings)
 	}
-	if e := find("Name3", "strict"); e.Error != nil || len(e.Results) == 0 || !warned(e, "code_missing") {
+	if e := find("Name3", "strict", 5*time.Minute); e.Error != nil || len(e.Results) == 0 || !warned(e, "code_missing") {
 		t.Errorf("a file that was never read: %v, %d hits, %+v", e.Error, len(e.Results), e.Warnings)
 	}
 	other := tree(t)
 	must(t, seeing, "index", map[string]any{"path": other, "wait": true})
 	if e := must(t, seeing, "status", map[string]any{"codebase": other}); e.Error != nil {
 		t.Fatal(e.Error)
-	} else if e := find("Name7", "verified", string(e.Codebase.ID)); e.Error == nil || e.Error.Code != tool.CodeStoreUnavailable {
+	} else if e := find("Name7", "verified", 5*time.Minute, string(e.Codebase.ID)); e.Error == nil || e.Error.Code != tool.CodeStoreUnavailable {
 		t.Errorf("a codebase that it never heard of: %+v", e.Error)
 	}
 	write(t, root, "new.go", "package pkg\n\n// Quagga is new.\nfunc Quagga() {}\n")
 	must(t, seeing, "index", map[string]any{"path": root, "wait": true})
-	if e := find("Name7", "verified"); e.Error != nil || e.Freshness.State != "behind" || !warned(e, "store_away") {
+	if e := find("Name7", "verified", 15*time.Second); e.Error != nil || e.Freshness.State != "behind" || !warned(e, "store_away") {
 		t.Errorf("after an edit that it cannot know: %v, %+v", e.Error, e.Freshness)
 	}
-	if e := find("Quagga", "strict"); e.Error == nil || e.Error.Code != tool.CodeStaleTimeout {
+	if e := find("Quagga", "strict", 2*time.Second); e.Error == nil || e.Error.Code != tool.CodeStaleTimeout {
 		t.Errorf("strict after that edit: %v", e.Error)
 	}
 	cut.Store(false)
 	deadline := time.Now().Add(5 * time.Minute)
 	for {
-		e := find("Quagga", "verified")
+		e := find("Quagga", "verified", 2*time.Second)
 		if len(e.Results) > 0 && !warned(e, "store_away") && (e.Freshness.State == "current" || e.Freshness.State == "caught_up") {
 			break
 		}

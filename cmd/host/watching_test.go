@@ -85,7 +85,7 @@ func TestChangesAreIndexedUnasked(t *testing.T) {
 		if word == "changedmeanwhile" {
 			write(t, root, "meanwhile.go", "package meanwhile // "+word+"\n")
 		}
-		for deadline := time.Now().Add(time.Minute); ; {
+		for deadline := time.Now().Add(5 * time.Minute); ; {
 			envelope := must(t, s, "search", map[string]any{"query": word, "mode": "text", "codebase": root, "freshness": "eventual"})
 			if envelope.ReturnedCount > 0 {
 				break

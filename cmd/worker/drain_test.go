@@ -34,7 +34,7 @@ func TestDrain(t *testing.T) {
 		asked <- struct{}{}
 		<-open
 	}
-	health, stop := s.worker(worker.Options{Health: "127.0.0.1:0", Drain: time.Minute})
+	health, stop := s.worker(worker.Options{Health: "127.0.0.1:0", Drain: 10 * time.Minute})
 	root := s.tree(3)
 	on := s.host("one")
 	s.call(on, "index", map[string]any{"path": root, "wait": false})
@@ -79,7 +79,7 @@ func TestStopBeyondPatience(t *testing.T) {
 	}
 	s.awaitLine(health+"/metrics", `freshet_parked_files\{.*\} 0`)
 	s.awaitLine(health+"/metrics", `freshet_retries_total\{cause="file"\} 0`)
-	found := s.call(on, "search", map[string]any{"query": "F2", "mode": "symbol", "codebase": root, "freshness": "strict"})
+	found := s.call(on, "search", map[string]any{"query": "F2", "mode": "symbol", "codebase": root, "freshness": "strict", "max_wait_ms": 300_000})
 	if len(found.Results) == 0 {
 		t.Errorf("nothing is found: %+v", found.Freshness)
 	}

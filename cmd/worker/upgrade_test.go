@@ -55,7 +55,7 @@ func TestUpgrade(t *testing.T) {
 	for i := range 5 {
 		word := fmt.Sprintf("Numbat%d", i)
 		s.write(root, "edit.go", fmt.Sprintf("package p\n\n// %s was not here.\nfunc %s() {}\n", word, word))
-		found := s.call(old, "search", map[string]any{"query": word, "mode": "text", "codebase": root, "max_wait_ms": 60_000})
+		found := s.call(old, "search", map[string]any{"query": word, "mode": "text", "codebase": root, "max_wait_ms": 300_000})
 		if len(found.Results) == 0 || found.Results[0].FilePath != "edit.go" || !found.Results[0].Verified {
 			t.Errorf("the old host: %+v, %+v", found.Results, found.Freshness)
 		}
@@ -66,7 +66,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	stopOld()
 	s.call(upgraded, "index", map[string]any{"path": root, "wait": true})
-	found := s.call(upgraded, "search", map[string]any{"query": "Numbat4", "codebase": root, "freshness": "strict"})
+	found := s.call(upgraded, "search", map[string]any{"query": "Numbat4", "codebase": root, "freshness": "strict", "max_wait_ms": 300_000})
 	if want := recipe.Of(next).Fingerprint(); len(found.Results) == 0 || found.Freshness.Fingerprint != want {
 		t.Errorf("the new host: %d results, %+v; want recipe %s", len(found.Results), found.Freshness, want.Short())
 	}
@@ -81,7 +81,7 @@ func TestUpgrade(t *testing.T) {
 // labelled checks that a host does not pass off a snapshot of another recipe as its own.
 func (s *site) labelled(on *host.Session, root string, of store.Fingerprint) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Minute)
 	defer cancel()
 	got, err := on.Call(ctx, "search", map[string]any{"query": "Numbat", "codebase": root}, nil)
 	switch {
@@ -123,7 +123,7 @@ func TestNewerEventsAreLeft(t *testing.T) {
 		}
 	}
 	s.write(root, "edit.go", "package p\n\n// Bilby was not here.\nfunc Bilby() {}\n")
-	found := s.call(on, "search", map[string]any{"query": "Bilby", "mode": "text", "codebase": root, "max_wait_ms": 60_000})
+	found := s.call(on, "search", map[string]any{"query": "Bilby", "mode": "text", "codebase": root, "max_wait_ms": 300_000})
 	if len(found.Results) == 0 || found.Freshness.State == "behind" {
 		t.Errorf("an edit among them: %+v", found.Freshness)
 	}
