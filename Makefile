@@ -17,6 +17,10 @@ CORPUS       ?= .corpus
 QUERIES      ?= testdata/eval
 REPOS        ?= ..
 
+# The race detector makes every process sleep for a second when it ends; the tests start
+# hundreds of them.
+export GORACE ?= atexit_sleep_ms=0
+
 .PHONY: help build install test check race lint fmt fuzz bench killloop damage chaos simulate mutants histories freshness docs conformance topology corpus model eval clean
 
 help: ## list the targets
@@ -61,8 +65,10 @@ bench: ## run the Go benchmarks, with PostgreSQL
 killloop: ## the kill loop with KILLROUNDS rounds
 	$(GO) test -timeout 60m -run '^TestKillLoop$$' -v ./cmd/freshet -kill.rounds $(KILLROUNDS)
 
-damage: ## every kind of damage of every part of a data directory, as a table; the tests take an eighth a day
+damage: ## all damage of a data directory, as a table, all small disks, 400 flipped bytes of a log; the tests take a share a day
 	$(GO) test -timeout 30m -run '^TestDamageWalk$$' -v ./cmd/host -damage.all
+	$(GO) test -timeout 30m -run '^TestFullDisk$$' -v ./cmd/freshet -disks.all
+	$(GO) test -timeout 30m -run '^TestAnyFlippedByteIsNoticed$$' -v ./pipeline/bus/natsbus -flips 400
 
 chaos: ## kill parts of a cluster for CHAOSBLOCKS blocks of edits, by CHAOSSEED
 	.ci/postgres $(GO) test -timeout 60m -run '^TestChaos$$' -v ./cmd/freshet -chaos.blocks $(CHAOSBLOCKS) -chaos.seed $(CHAOSSEED)
@@ -85,7 +91,8 @@ docs: ## make the tool reference anew
 conformance: ## the official conformance suite for MCP servers; needs npm and its registry
 	.ci/conformance
 
-topology: build ## the topology of docker-compose.yml from binaries on loopback
+topology: ## the topology of docker-compose.yml from binaries on loopback
+	$(GO) build -o freshet ./cmd/freshet
 	.ci/postgres .ci/topology ./freshet
 
 # Debian's packages need deb-src lines: apt-get reads them from the system, or from the

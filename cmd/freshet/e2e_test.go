@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			env.Setenv("GORACE", os.Getenv("GORACE")) // see the Makefile
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {
 				env.Setenv("GIT_"+who+"_NAME", "tester")
 				env.Setenv("GIT_"+who+"_EMAIL", "tester@localhost")

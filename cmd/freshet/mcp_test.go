@@ -19,7 +19,7 @@ import (
 	"github.com/freshet/freshet/store/search"
 )
 
-var rounds = flag.Int("mcp.rounds", 150, "rounds of write-then-search over each transport")
+var rounds = flag.Int("mcp.rounds", 40, "rounds of write-then-search over each transport")
 
 // stdio starts `freshet mcp` and returns a client of it.
 func (p program) stdio(args ...string) *mcptest.Client {
@@ -137,7 +137,7 @@ func searchAfterWrite(t *testing.T, p program, client *mcptest.Client, round int
 	write(t, filepath.Join(p.dir, "file1.go"), fmt.Sprintf("package a\n\n// Round mentions %s.\nfunc Round() {}\n", word(round)))
 	for _, wanted := range []int{round, round - 1} {
 		envelope, err := client.Ask(t.Context(), tool.ToolSearch, map[string]any{
-			"codebase": p.dir, "query": word(wanted), "mode": "text", "max_wait_ms": 20000,
+			"codebase": p.dir, "query": word(wanted), "mode": "text", "max_wait_ms": 300000,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +176,7 @@ func TestTwentyProcesses(t *testing.T) {
 	answers := make(chan string, servers)
 	for _, client := range clients {
 		go func() {
-			envelope, err := client.Ask(context.WithoutCancel(t.Context()), tool.ToolSearch, map[string]any{"query": "Twentyfold", "mode": "text", "max_wait_ms": 20000})
+			envelope, err := client.Ask(context.WithoutCancel(t.Context()), tool.ToolSearch, map[string]any{"query": "Twentyfold", "mode": "text", "max_wait_ms": 300000})
 			switch {
 			case err != nil:
 				answers <- err.Error()
@@ -214,7 +214,7 @@ func TestHostIsKilled(t *testing.T) {
 				if call == 20 {
 					halfway <- struct{}{}
 				}
-				envelope, err := client.Ask(context.WithoutCancel(t.Context()), tool.ToolSearch, map[string]any{"query": "counts", "mode": "text", "max_wait_ms": 20000})
+				envelope, err := client.Ask(context.WithoutCancel(t.Context()), tool.ToolSearch, map[string]any{"query": "counts", "mode": "text", "max_wait_ms": 300000})
 				if err == nil && len(envelope.Results) != 5 {
 					err = fmt.Errorf("%d results", len(envelope.Results))
 				}

@@ -17,7 +17,7 @@ func TestPausedWorkers(t *testing.T) {
 	f := newFleet(t, direct())
 	write := func(round int) {
 		t.Helper()
-		for i := range 300 {
+		for i := range 200 {
 			text := fmt.Sprintf("package p\n\n// Beast%d of round %d.\nfunc Beast%d() int { return %d }\n", i, round, i, round)
 			if err := os.WriteFile(filepath.Join(f.tree, fmt.Sprintf("beast%03d.go", i)), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
