@@ -287,7 +287,7 @@ func (p *Pipeline) watched(handle bus.Handler) bus.Handler {
 	}
 	return func(ctx context.Context, d bus.Delivery) error {
 		err := handle(ctx, d)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrObsolete) {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrObsolete) && !errors.Is(err, stage.ErrSlowBusy) {
 			p.parts.OnTrouble(err)
 		}
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/pipeline/embedding/builtin"
+	"github.com/freshet/freshet/pipeline/stage"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/canon"
 	"github.com/freshet/freshet/store/lexical"
@@ -61,7 +62,8 @@ type rigOptions struct {
 	bus      bus.Bus     // nil means a new membus
 	chunker  string      // "" means chunk.Version
 	provider embedding.Provider
-	name     string // of the codebase
+	slow     *slowCutter // cuts in the place of the counting cutter
+	name     string      // of the codebase
 	// threshold is pipeline.Parts.TextThreshold.
 	threshold  int
 	reconcile  time.Duration
@@ -98,8 +100,12 @@ func newRig(t tester, o rigOptions) *rig {
 		Schema: segment.Version, Tokenizer: lexical.Version, Embedding: o.provider.Recipe(),
 		Chunker: o.chunker, Grammars: chunk.Grammars(), IgnoreRules: scan.Version,
 	}
+	var cutter stage.Cutter = r.cutter
+	if o.slow != nil {
+		cutter = o.slow
+	}
 	r.pipeline = pipeline.New(pipeline.Parts{
-		Store: r.store, Bus: r.bus, Recipe: r.recipe, Provider: r.provider, Cutter: r.cutter,
+		Store: r.store, Bus: r.bus, Recipe: r.recipe, Provider: r.provider, Cutter: cutter,
 		Quarantine: chunk.Quarantine, Fallback: chunk.Fallback, TextThreshold: o.threshold, Tree: folder(r.root),
 		Reconcile: o.reconcile, OnSealed: r.sealed, Candidates: o.candidates,
 		Holder: o.holder, CompactEvery: o.compact,

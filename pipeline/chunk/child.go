@@ -21,6 +21,7 @@ const (
 	childMemory     = 2 << 30 // bytes of data
 	childSoftMemory = 512 << 20
 	childCPU        = 20 * time.Second // for one content, ten times the time of its steps
+	tryCPU          = time.Second      // for a try
 	exitCPU         = 124
 )
 
@@ -56,7 +57,13 @@ func ServeChild(r io.Reader, w io.Writer) error {
 // serve writes the hello frame, with the missing layers of the sandbox, and answers requests
 // until r ends.
 func serve(r io.Reader, w io.Writer, lacks []string) error {
-	c := newCutter(stepLimit)
+	worth := effortFull
+	c := newCutter(func(size int) int {
+		if worth == effortTry {
+			return tryLimit(size)
+		}
+		return stepLimit(size)
+	})
 	defer c.close()
 	in := bufio.NewReaderSize(r, 64<<10)
 	if err := writeFrame(w, []byte(strings.Join(append([]string{helloText()}, lacks...), "\n"))); err != nil {
@@ -71,15 +78,22 @@ func serve(r io.Reader, w io.Writer, lacks []string) error {
 		if err != nil {
 			return err
 		}
-		if err := allowCPU(childCPU); err != nil {
-			return fmt.Errorf("limit the child's CPU time: %w", err)
-		}
-		language, content, err := decodeRequest(request)
-		if err != nil {
+		var language string
+		var content []byte
+		if worth, language, content, err = decodeRequest(request); err != nil {
 			return err
+		}
+		allowed := childCPU
+		if worth == effortTry {
+			allowed = tryCPU
+		}
+		if err := allowCPU(allowed); err != nil {
+			return fmt.Errorf("limit the child's CPU time: %w", err)
 		}
 		s, err := c.cut(language, content)
 		switch {
+		case err != nil && worth == effortTry:
+			reply = append(append(reply[:0], replySlow), err.Error()...)
 		case errors.Is(err, errTimeUsedUp):
 			reply = append(append(reply[:0], replyLate), err.Error()...)
 		case err != nil:

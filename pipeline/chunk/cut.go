@@ -63,6 +63,17 @@ const (
 // the machine (promise 6).
 func stepLimit(size int) int { return freeSteps + size/bytesPerStep }
 
+// The steps of a try: more than any file of the Linux kernel takes, and a hundredth of those
+// after which a small content is given up.
+const (
+	tryFreeSteps    = 200
+	tryBytesPerStep = 25
+	tryMostSteps    = 2_500
+)
+
+// tryLimit returns the number of steps after which the try of a content of size bytes ends.
+func tryLimit(size int) int { return min(tryFreeSteps+size/tryBytesPerStep, tryMostSteps) }
+
 // errTimeUsedUp is the error of a parse that was canceled by time, on systems where steps
 // cannot be counted. It proves nothing about the content.
 var errTimeUsedUp = errors.New("the parser used up its time")

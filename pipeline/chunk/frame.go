@@ -7,15 +7,27 @@ import (
 	"io"
 )
 
-// A frame is a length in four bytes, big endian, and that many bytes. A request is the
-// length of the language's name as a uvarint, the name and the content; a reply is one
-// status byte and the syntax or a message.
+// A frame is a length in four bytes, big endian, and that many bytes. A request is one byte
+// for how much work it is worth, the length of the language's name as a uvarint, the name and
+// the content; a reply is one status byte and the syntax or a message.
+
+// protocol is the version of the requests and replies.
+const protocol = 2
+
+// effort is how much work a request is worth.
+type effort byte
+
+const (
+	effortFull effort = iota + 1 // all the steps that a content has
+	effortTry                    // the steps of an ordinary content
+)
 
 // The statuses of a reply.
 const (
 	replySyntax byte = iota + 1
 	replyGaveUp
 	replyLate
+	replySlow // to effortTry alone
 )
 
 // The largest frames that are read. A syntax is smaller than its content times a small
@@ -57,8 +69,9 @@ func readFrame(r io.Reader, limit int) ([]byte, error) {
 	return payload, nil
 }
 
-func encodeRequest(language string, content []byte) []byte {
-	request := make([]byte, 0, binary.MaxVarintLen64+len(language)+len(content))
+func encodeRequest(e effort, language string, content []byte) []byte {
+	request := make([]byte, 0, 1+binary.MaxVarintLen64+len(language)+len(content))
+	request = append(request, byte(e))
 	request = binary.AppendUvarint(request, uint64(len(language)))
 	request = append(request, language...)
 	return append(request, content...)
@@ -66,11 +79,15 @@ func encodeRequest(language string, content []byte) []byte {
 
 var errBadRequest = errors.New("bad request")
 
-func decodeRequest(request []byte) (language string, content []byte, err error) {
+func decodeRequest(request []byte) (e effort, language string, content []byte, err error) {
+	if len(request) == 0 || request[0] < byte(effortFull) || request[0] > byte(effortTry) {
+		return 0, "", nil, errBadRequest
+	}
+	e, request = effort(request[0]), request[1:]
 	n, size := binary.Uvarint(request)
 	if size <= 0 || n > uint64(len(request)-size) {
-		return "", nil, errBadRequest
+		return 0, "", nil, errBadRequest
 	}
 	end := size + int(n)
-	return string(request[size:end]), request[end:], nil
+	return e, string(request[size:end]), request[end:], nil
 }

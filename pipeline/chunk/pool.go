@@ -79,7 +79,10 @@ type Pool struct {
 	opts Options
 	// slots holds a token for each child that may run; an idle child waits in its token.
 	slots chan *child
-	done  chan struct{}
+	// slow has room for as many cuts at full effort as may be under way: while there is more
+	// than one child, one is left to tries.
+	slow chan struct{}
+	done chan struct{}
 	// languages are those that a child reads; the rest is cut in this process.
 	languages map[string]bool
 
@@ -103,7 +106,10 @@ func NewPool(opts Options) (*Pool, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Pool{opts: opts, slots: make(chan *child, opts.Children), done: make(chan struct{}), languages: map[string]bool{}}
+	p := &Pool{
+		opts: opts, slots: make(chan *child, opts.Children), slow: make(chan struct{}, max(1, opts.Children-1)),
+		done: make(chan struct{}), languages: map[string]bool{},
+	}
 	for range opts.Children {
 		p.slots <- nil
 	}
@@ -115,13 +121,41 @@ func NewPool(opts Options) (*Pool, error) {
 
 // Cut cuts a content of a language, as the function Cut does, in a child. It waits for an
 // idle one. It returns a *ChildDied when it is the content's doing, a *ChildLost when it may
-// be, ErrPoolClosed after
-// Close, the error of ctx when that ends first, and any other error when no child can be
+// be, ErrPoolClosed after Close, the error of ctx when that ends first, and any other error when no child can be
 // started, which says nothing about the content.
 func (p *Pool) Cut(ctx context.Context, language string, content []byte) (store.Syntax, error) {
 	if len(content) > MaxBytes || !p.languages[language] {
 		return Fallback(content), nil
 	}
+	select {
+	case p.slow <- struct{}{}:
+	case <-p.done:
+		return store.Syntax{}, ErrPoolClosed
+	case <-ctx.Done():
+		return store.Syntax{}, fmt.Errorf("wait for a chunk child: %w", ctx.Err())
+	}
+	defer func() { <-p.slow }()
+	return p.cut(ctx, effortFull, language, content)
+}
+
+// Try cuts a content as Cut does if that takes no more steps or CPU time than an ordinary
+// content, and returns ErrSlow otherwise: that says nothing about how it is to be cut. Cuts at full effort do not keep it waiting while the pool has
+// more than one child.
+func (p *Pool) Try(ctx context.Context, language string, content []byte) (store.Syntax, error) {
+	if len(content) > MaxBytes || !p.languages[language] {
+		return Fallback(content), nil
+	}
+	if !stepsCounted {
+		return p.Cut(ctx, language, content)
+	}
+	return p.cut(ctx, effortTry, language, content)
+}
+
+// ErrSlow is returned by Pool.Try for a content that takes more than an ordinary one.
+var ErrSlow = errors.New("the content takes longer than an ordinary one")
+
+// cut has a child cut a content.
+func (p *Pool) cut(ctx context.Context, e effort, language string, content []byte) (store.Syntax, error) {
 	var c *child
 	select {
 	case c = <-p.slots:
@@ -150,24 +184,28 @@ func (p *Pool) Cut(ctx context.Context, language string, content []byte) (store.
 			p.warnLacks.Do(func() { p.opts.Log.Warn("sandbox of the parsers is incomplete", "lacks", c.lacks) })
 		}
 	}
-	s, err := p.exchange(ctx, c, language, content)
-	if err != nil {
+	s, err := p.exchange(ctx, c, e, language, content)
+	if err != nil && (!errors.Is(err, ErrSlow) || c.ended()) {
 		c = nil
 	}
 	return s, err
 }
 
-// exchange sends a request to c and reads its reply. After an error c has ended.
-func (p *Pool) exchange(ctx context.Context, c *child, language string, content []byte) (store.Syntax, error) {
+// exchange sends a request to c and reads its reply. After an error c has ended, but for
+// ErrSlow, after which it may go on.
+func (p *Pool) exchange(ctx context.Context, c *child, e effort, language string, content []byte) (store.Syntax, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Timeout, errTimeout)
 	defer cancel()
 	unwatch := context.AfterFunc(ctx, c.kill)
-	reply, err := c.ask(encodeRequest(language, content))
+	reply, err := c.ask(encodeRequest(e, language, content))
 	if !unwatch() && err == nil {
 		err = errKilled // the reply came, but the child may be dead
 	}
 	died := &ChildDied{Language: language, Size: len(content)}
 	if err == nil {
+		if len(reply) > 0 && reply[0] == replySlow {
+			return store.Syntax{}, ErrSlow
+		}
 		s, gaveUp, err := decodeReply(reply)
 		if err == nil && gaveUp == "" {
 			return s, nil
@@ -189,6 +227,8 @@ func (p *Pool) exchange(ctx context.Context, c *child, language string, content 
 		return store.Syntax{}, p.lost(language, content, fmt.Sprintf("no answer within %s", p.opts.Timeout))
 	case cause != nil:
 		return store.Syntax{}, fmt.Errorf("cut %s of %d bytes: %w", language, len(content), cause)
+	case !c.contentAtFault() && e == effortTry:
+		return store.Syntax{}, ErrSlow
 	case !c.contentAtFault():
 		return store.Syntax{}, p.lost(language, content, strings.TrimSpace(died.Reason+" "+died.Stderr))
 	}

@@ -265,7 +265,7 @@ func TestChildEndsWithItsInput(t *testing.T) {
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := writeFrame(&b, encodeRequest("Go", []byte("package p"))); err != nil {
+	if err := writeFrame(&b, encodeRequest(effortTry, "Go", []byte("package p"))); err != nil {
 		t.Fatal(err)
 	}
 	whole := bytes.Clone(b.Bytes())
@@ -273,8 +273,8 @@ func TestFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	language, content, err := decodeRequest(frame)
-	if err != nil || language != "Go" || string(content) != "package p" {
+	worth, language, content, err := decodeRequest(frame)
+	if err != nil || worth != effortTry || language != "Go" || string(content) != "package p" {
 		t.Errorf("decoded %q, %q, %v", language, content, err)
 	}
 	if _, err := readFrame(bytes.NewReader(whole), 3); !errors.Is(err, errFrameTooLarge) {
@@ -285,8 +285,8 @@ func TestFrames(t *testing.T) {
 			t.Errorf("a frame cut at %d was read", n)
 		}
 	}
-	for _, bad := range [][]byte{nil, {5, 'G'}, bytes.Repeat([]byte{0xff}, 12)} {
-		if _, _, err := decodeRequest(bad); !errors.Is(err, errBadRequest) {
+	for _, bad := range [][]byte{nil, {1, 5, 'G'}, {0, 1, 'G'}, {9, 1, 'G'}, bytes.Repeat([]byte{0xff}, 12)} {
+		if _, _, _, err := decodeRequest(bad); !errors.Is(err, errBadRequest) {
 			t.Errorf("request %v: %v", bad, err)
 		}
 	}

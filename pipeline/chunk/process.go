@@ -66,7 +66,7 @@ func helloText() string {
 	for _, language := range slices.Sorted(maps.Keys(grammars)) {
 		h.Write(fmt.Appendf(nil, "%q %q\n", language, grammars[language]))
 	}
-	return fmt.Sprintf("freshet chunk child %s %x", Version, h.Sum(nil))
+	return fmt.Sprintf("freshet chunk child %d %s %x", protocol, Version, h.Sum(nil))
 }
 
 // childEnv is the environment of every child beside Options.Env. The environment of this

@@ -29,6 +29,16 @@ func Again(base Event, files []File) []Event {
 	return events
 }
 
+// Postponed makes the files.changed event of files that are taken out of another one because
+// they take long or failed, so that those beside them need not wait. The same files of the
+// same event give the same event.
+func Postponed(changed Event, files []File) Event {
+	h := sha256.Sum256(binary.BigEndian.AppendUint32([]byte(files[0].Path), changed.Part))
+	e := header(changed, FilesChanged, PartAgain+binary.BigEndian.Uint32(h[:])%(1<<29))
+	e.Changed = &Changed{Files: files, Slow: true}
+	return e
+}
+
 // firstAgain is the part of the first event of a making. It leaves room for maxAgain.
 func firstAgain(base Event, first File) uint32 {
 	h := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(first.Path), uint64(base.At.UnixNano())))

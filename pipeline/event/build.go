@@ -39,7 +39,7 @@ func Opening(base Event, opened Opened, changed []File, removed []string) []Even
 
 // Chunked makes the files.chunked event that finishes a files.changed event. Make one for
 // the whole of it, with the files that are done or parked: a second one would carry the
-// same ID.
+// same ID. Files that are not get events of their own by Postponed.
 func Chunked(changed Event, files []File, at time.Time) Event {
 	return processed(changed, FilesChunked, files, at)
 }

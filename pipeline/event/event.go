@@ -79,6 +79,9 @@ type File struct {
 // after a rebuild or a lost log, files that are to be processed again.
 type Changed struct {
 	Files []File `json:"files"`
+	// Slow is set where the files were taken out of another files.changed event, so that those
+	// beside them need not wait: see Postponed.
+	Slow bool `json:"slow,omitempty"`
 }
 
 // Removed is the body of files.removed.

@@ -17,6 +17,7 @@ import (
 //	files.removed        1, 2, ... in the order of Opening
 //	files.changed        the numbers that follow
 //	files.changed, again PartAgain + 29 bits of the digest of (time, first path), and on
+//	files.changed, slow  PartAgain + 29 bits of the digest of (first path, part it was taken out of)
 //	files.chunked        that of its files.changed
 //	files.embedded       that of its files.changed
 //	snapshot.sealed      PartSealed + 1 for text, + 2 for full

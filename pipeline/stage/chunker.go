@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,12 @@ type Cutter interface {
 	Cut(ctx context.Context, language string, content []byte) (store.Syntax, error)
 }
 
+// Trier is a Cutter that knows what an ordinary content takes: Try cuts as Cut does, and
+// returns chunk.ErrSlow for a content that takes more. chunk.Pool is one.
+type Trier interface {
+	Try(ctx context.Context, language string, content []byte) (store.Syntax, error)
+}
+
 // ChunkerOptions are what a Chunker needs beside Deps.
 type ChunkerOptions struct {
 	Cutter Cutter
@@ -33,14 +40,19 @@ type ChunkerOptions struct {
 type Chunker struct {
 	core
 	opts ChunkerOptions
+	slow chan struct{} // has room for the postponed events that may be in hand
 }
+
+// maxSlow is the most postponed events in hand at once: fewer than the workers of large
+// changes, so that these go on.
+const maxSlow = 2
 
 // NewChunker returns a chunk stage.
 func NewChunker(deps Deps, opts ChunkerOptions) *Chunker {
 	if opts.Concurrency == 0 {
 		opts.Concurrency = 1
 	}
-	return &Chunker{core: newCore(deps, store.StageChunk), opts: opts}
+	return &Chunker{core: newCore(deps, store.StageChunk), opts: opts, slow: make(chan struct{}, maxSlow)}
 }
 
 // Consumers are the durable consumers whose deliveries Handle takes: one for edits and one
@@ -52,7 +64,8 @@ func (c *Chunker) Consumers(workers int) []bus.Consumer {
 	}
 }
 
-// Handle processes one event. Files whose syntax the store has are passed on untouched.
+// Handle processes one event. Files whose syntax the store has are passed on untouched. Those
+// that take long or failed are postponed: they delay themselves only.
 func (c *Chunker) Handle(ctx context.Context, d bus.Delivery) error {
 	e, err := c.admit(ctx, d)
 	if err != nil {
@@ -60,6 +73,14 @@ func (c *Chunker) Handle(ctx context.Context, d bus.Delivery) error {
 	}
 	if e.Type != event.FilesChanged {
 		return nil
+	}
+	if e.Changed.Slow {
+		select {
+		case c.slow <- struct{}{}:
+			defer func() { <-c.slow }()
+		default:
+			return &bus.Retry{After: slowDelay, Err: ErrSlowBusy}
+		}
 	}
 	files := e.Changed.Files
 	release, err := c.claims.take(ctx, e.Codebase, files)
@@ -71,19 +92,29 @@ func (c *Chunker) Handle(ctx context.Context, d bus.Delivery) error {
 	if err != nil {
 		return err
 	}
-	faults, chunks, err := c.cut(ctx, e.Codebase, missing)
+	made, err := c.cut(ctx, e, missing)
 	if err != nil {
 		return err
 	}
-	if err := c.count(ctx, e, faults); err != nil {
+	again, err := c.count(ctx, e, made.faults)
+	if err != nil {
 		return err
 	}
-	next := event.Chunked(e, files, c.Now())
-	next.Processed.Reused, next.Processed.Units = len(files)-len(missing), chunks
+	if e.Changed.Slow && again.retry != nil {
+		return again.retry
+	}
+	late := slices.Concat(made.slow, again.files)
+	ready, err := c.postpone(ctx, e, late)
+	if err != nil || len(ready) == 0 {
+		return err
+	}
+	next := event.Chunked(e, ready, c.Now())
+	done := len(missing) - len(c.byKey(late))
+	next.Processed.Reused, next.Processed.Units = len(ready)-done, made.chunks
 	if err := c.follow(ctx, next); err != nil {
 		return err
 	}
-	c.report(e, len(missing), len(files)-len(missing), chunks)
+	c.report(e, done, len(ready)-done, made.chunks)
 	return nil
 }
 
@@ -120,54 +151,69 @@ func (c *Chunker) missing(ctx context.Context, id store.CodebaseID, files []even
 	return missing, nil
 }
 
+// cuts is what became of the missing files of an event.
+type cuts struct {
+	faults []fault
+	slow   []event.File
+	chunks int
+}
+
 // cut parses files and stores their syntaxes in one transaction.
-func (c *Chunker) cut(ctx context.Context, id store.CodebaseID, files []event.File) (faults []fault, chunks int, err error) {
+func (c *Chunker) cut(ctx context.Context, e event.Event, files []event.File) (made cuts, err error) {
 	if len(files) == 0 {
-		return nil, 0, nil
+		return made, nil
 	}
-	var mu sync.Mutex // guards records, faults
+	parse := c.opts.Cutter.Cut
+	if trier, ok := c.opts.Cutter.(Trier); ok && !e.Changed.Slow {
+		parse = trier.Try
+	}
+	var mu sync.Mutex // guards records and made
 	var records []store.SyntaxRecord
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Concurrency)
 	for _, f := range files {
 		g.Go(func() error {
-			syntax, err := c.cutOne(gctx, id, f)
+			syntax, err := c.cutOne(gctx, e.Codebase, f, parse)
 			var retry *bus.Retry
 			if gctx.Err() != nil || errors.As(err, &retry) {
 				return errors.Join(gctx.Err(), err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil {
-				faults = append(faults, fault{f, c.key(f).Version, err})
-				return nil
+			switch {
+			case errors.Is(err, chunk.ErrSlow):
+				made.slow = append(made.slow, f)
+			case err != nil:
+				made.faults = append(made.faults, fault{f, c.key(f).Version, err})
+			default:
+				records = append(records, store.SyntaxRecord{Key: c.key(f), Syntax: syntax})
+				made.chunks += len(syntax.Chunks)
 			}
-			records = append(records, store.SyntaxRecord{Key: c.key(f), Syntax: syntax})
 			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, 0, err
+		return made, err
 	}
 	if err := c.Store.PutSyntax(ctx, records); err != nil {
-		return nil, 0, outage(fmt.Errorf("store syntax: %w", err))
+		return made, outage(fmt.Errorf("store syntax: %w", err))
 	}
-	for _, r := range records {
-		chunks += len(r.Syntax.Chunks)
-	}
-	return faults, chunks, nil
+	return made, nil
 }
 
-func (c *Chunker) cutOne(ctx context.Context, id store.CodebaseID, f event.File) (store.Syntax, error) {
+// cutFunc is Cutter.Cut or Trier.Try.
+type cutFunc func(ctx context.Context, language string, content []byte) (store.Syntax, error)
+
+func (c *Chunker) cutOne(ctx context.Context, id store.CodebaseID, f event.File, parse cutFunc) (store.Syntax, error) {
 	content, err := c.content(ctx, id, f)
 	if err != nil {
 		return store.Syntax{}, err
 	}
-	syntax, err := c.opts.Cutter.Cut(ctx, f.Language, content)
+	syntax, err := parse(ctx, f.Language, content)
 	var died *chunk.ChildDied
 	if errors.As(err, &died) {
 		// A crash can also be the machine's doing: only a second one convicts.
-		syntax, err = c.opts.Cutter.Cut(ctx, f.Language, content)
+		syntax, err = parse(ctx, f.Language, content)
 	}
 	if errors.As(err, &died) && ctx.Err() == nil {
 		c.Log.Warn("content quarantined", "path", f.Path, "content", f.Content.Short(), "language", f.Language, "error", err)

@@ -97,7 +97,11 @@ func (b *bench) handle(s store.Stage) error {
 	}
 	data, err := event.Encode(e)
 	b.must(err)
-	return handle(b.t.Context(), bus.Delivery{Stored: bus.Stored{Message: bus.Message{Codebase: "ca", Data: data}}})
+	return handle(b.t.Context(), deliveryOf(data))
+}
+
+func deliveryOf(data []byte) bus.Delivery {
+	return bus.Delivery{Stored: bus.Stored{Message: bus.Message{Codebase: "ca", Data: data}}}
 }
 
 // damage changes rows behind the back of the store.
@@ -145,15 +149,31 @@ func (b *bench) want(pending string, parked ...string) {
 	}
 }
 
-// untilParked handles an event as often as a file is tried.
+// untilParked handles an event as often as a file is tried. The chunk stage finishes with the
+// other files at once, and tries the file at fault by an event of its own.
 func (b *bench) untilParked(s store.Stage) {
 	b.t.Helper()
-	for range store.MaxTries - 1 {
-		if err := b.handle(s); err == nil {
+	again, left := func() error { return b.handle(s) }, store.MaxTries-1
+	if s == store.StageChunk {
+		b.must(b.handle(s))
+		events, err := b.store.Outbox(b.t.Context(), 10)
+		b.must(err)
+		if len(events) != 1 {
+			b.t.Fatalf("%d events were postponed, want that of the file at fault", len(events))
+		}
+		e, err := event.Decode(events[0].Data)
+		b.must(err)
+		if len(e.Changed.Files) != 1 || e.Changed.Files[0].Path != b.files[damaged].Path || !e.Changed.Slow || !e.Bulk() {
+			b.t.Fatalf("postponed is %+v, want the file at fault", e.Changed)
+		}
+		again, left = func() error { return b.chunker.Handle(b.t.Context(), deliveryOf(events[0].Data)) }, left-1
+	}
+	for range left {
+		if err := again(); err == nil {
 			b.t.Fatal("the file at fault was not tried again")
 		}
 	}
-	b.must(b.handle(s))
+	b.must(again())
 }
 
 // A content that is damaged is read from the tree again, before either stage, and costs no

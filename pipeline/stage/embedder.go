@@ -65,8 +65,12 @@ func (m *Embedder) Handle(ctx context.Context, d bus.Delivery) error {
 		return err
 	}
 	faults = append(faults, rejected...)
-	if err := m.count(ctx, e, faults); err != nil {
+	again, err := m.count(ctx, e, faults)
+	if err != nil {
 		return err
+	}
+	if again.retry != nil {
+		return again.retry
 	}
 	next := event.Embedded(e, e.Processed.Files, m.Now())
 	next.Processed.Reused, next.Processed.Units = len(e.Processed.Files)-len(jobs), made

@@ -152,41 +152,47 @@ type fault struct {
 	err     error
 }
 
-// count adds a try to each fault and parks those that had their last. It returns the
-// error that has the message delivered again when a file is left to be tried, after a delay
-// that grows with the tries of the file: the deliveries of the message count outages too.
-func (c *core) count(ctx context.Context, cause event.Event, faults []fault) error {
-	var again error
+// left is what is to be tried again after a count.
+type left struct {
+	files []event.File
+	// retry has the message delivered again after a delay that grows with the tries of a file:
+	// the deliveries of the message count outages too. It is nil when no file is left.
+	retry error
+}
+
+// count adds a try to each fault and parks those that had their last.
+func (c *core) count(ctx context.Context, cause event.Event, faults []fault) (again left, err error) {
 	parked := false
 	for _, f := range c.withTwins(cause, faults) {
 		path, err := merkle.UnquotePath(f.file.Path)
 		if err != nil {
-			return &bus.Drop{Err: err}
+			return again, &bus.Drop{Err: err}
 		}
 		snapshot, err := c.snapshotOf(ctx, cause, path, f.file.Content)
 		if err != nil {
-			return outage(err)
+			return again, outage(err)
 		}
 		failure, err := c.Store.RecordFailure(ctx, store.Failure{
 			Codebase: cause.Codebase, Path: path, Content: f.file.Content,
 			Stage: c.stage, Version: f.version, Reason: f.err.Error(), At: c.Now(),
 		}, false, c.parkedEvent(cause.Codebase, snapshot))
 		if err != nil {
-			return outage(err)
+			return again, outage(err)
 		}
 		c.Log.Warn("file failed", "stage", c.stage, "path", f.file.Path, "tries", failure.Tries, "parked", failure.Parked, "error", f.err)
 		if !failure.Parked {
-			again = &bus.Retry{After: bus.Backoff(failure.Tries), Err: fmt.Errorf("%s %s: %w", c.stage, f.file.Path, f.err)}
+			again.files = append(again.files, f.file)
+			again.retry = &bus.Retry{After: bus.Backoff(failure.Tries), Err: fmt.Errorf("%s %s: %w", c.stage, f.file.Path, f.err)}
 			continue
 		}
 		parked = true
 	}
 	if parked {
 		if err := c.Outbox.Flush(ctx); err != nil {
-			return outage(err)
+			return again, outage(err)
 		}
 	}
-	return again
+	return again, nil
 }
 
 // withTwins adds the other files of the event that have the content of a fault and the same
