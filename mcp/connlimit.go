@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// limitListener bounds the number of open connections that are not authenticated, or idle. It
-// accepts every connection; when too many wait, it closes the one that has waited longest, of
-// the peer with the most. A connection with an authenticated request under way does not count.
+// limitListener is a connection limiter: it bounds the number of open connections without an
+// authenticated request under way. It accepts every connection; when too many wait, it closes
+// the one that has waited longest, of the peer with the most.
 //
 // netutil.LimitListener does not serve here: it stops accepting at the limit, so that clients
 // that connect and send nothing (slow loris) would lock out all others.

@@ -15,7 +15,7 @@ import (
 // of it to readers; pgstore.Store is one. It decides which snapshots are worth it, returns
 // soon for one that it has, and may take minutes for one that is large and new.
 type CandidateIndex interface {
-	IndexNearest(ctx context.Context, id store.CodebaseID, number uint64) error
+	IndexCandidates(ctx context.Context, id store.CodebaseID, number uint64) error
 }
 
 // candidates has what is sealed indexed, beside the sealing and never in its way: until a
@@ -110,7 +110,7 @@ func (c *candidates) current(ctx context.Context) (map[store.CodebaseID]uint64, 
 func (c *candidates) indexAll(ctx context.Context, due map[store.CodebaseID]uint64) error {
 	var errs []error
 	for id, number := range due {
-		err := c.index.IndexNearest(ctx, id, number)
+		err := c.index.IndexCandidates(ctx, id, number)
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrNoSnapshot) { // cleared or collected meanwhile
 			errs = append(errs, fmt.Errorf("snapshot %d of %s: %w", number, id, err))
 		}

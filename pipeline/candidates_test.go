@@ -15,7 +15,7 @@ type slowIndex struct {
 	answer chan error
 }
 
-func (s slowIndex) IndexNearest(ctx context.Context, _ store.CodebaseID, number uint64) error {
+func (s slowIndex) IndexCandidates(ctx context.Context, _ store.CodebaseID, number uint64) error {
 	select {
 	case s.called <- number:
 	case <-ctx.Done():

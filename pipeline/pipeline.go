@@ -23,7 +23,7 @@ import (
 	"github.com/freshet/freshet/pipeline/stage"
 	"github.com/freshet/freshet/pipeline/upkeep"
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/store/tenure"
+	"github.com/freshet/freshet/store/leasekeeper"
 )
 
 // Parts are what a pipeline is wired from. All but the last group are required.
@@ -250,8 +250,8 @@ func (p *Pipeline) lead(ctx context.Context) error {
 		return g.Wait()
 	}
 	under := func(name string, work func(ctx context.Context) error) {
-		o := tenure.Options{Name: name, Holder: p.parts.Holder, Log: p.parts.Log}
-		g.Go(func() error { return tenure.Keep(ctx, p.parts.Store, o, work) })
+		o := leasekeeper.Options{Name: name, Holder: p.parts.Holder, Log: p.parts.Log}
+		g.Go(func() error { return leasekeeper.Keep(ctx, p.parts.Store, o, work) })
 	}
 	under(store.KeepLease, p.keep)
 	under(store.ApplyLease(p.parts.Recipe.Fingerprint()), func(ctx context.Context) error {

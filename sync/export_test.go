@@ -5,7 +5,7 @@ import "time"
 // Lull returns how long a storm takes to be over in which changes come every 10 ms while
 // changing says so, and git holds a lock while busy says so.
 func Lull(changing, busy func() bool) time.Duration {
-	l := newLull(Watching{})
+	l := newDebouncer(Watching{})
 	defer l.stop()
 	began := time.Now()
 	changes := time.NewTicker(10 * time.Millisecond)

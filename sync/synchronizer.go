@@ -182,8 +182,8 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	if s.watching.opts.enabled() {
 		s.serve(ctx, forChanges)
 	}
-	lull := newLull(s.opts.Watching)
-	defer lull.stop()
+	debounced := newDebouncer(s.opts.Watching)
+	defer debounced.stop()
 	for {
 		poll := s.watching.poll()
 		select {
@@ -196,9 +196,9 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 		case <-poll:
 			s.serve(ctx, forChanges)
 		case <-s.watching.heard():
-			lull.heard()
-		case <-lull.over():
-			if !lull.extend(scan.Busy(s.state.codebase.Root)) {
+			debounced.heard()
+		case <-debounced.over():
+			if !debounced.extend(scan.Busy(s.state.codebase.Root)) {
 				s.serve(ctx, forChanges)
 			}
 		}

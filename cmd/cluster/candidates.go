@@ -10,7 +10,7 @@ import (
 // otherwise compare every vector.
 type Candidates interface {
 	pipeline.CandidateIndex
-	search.Proposer
+	search.CandidateIndex
 }
 
 var _ Candidates = (*pgstore.Store)(nil)

@@ -69,7 +69,7 @@ func stands(sources map[string]string, dirs []string, term string) bool {
 }
 
 // packageSentence is how the comment of a package begins: what it owns, does or is.
-var packageSentence = regexp.MustCompile(`^(Package [a-z]+|Command [a-z]+|Freshet) [a-z]+s? \S+`)
+var packageSentence = regexp.MustCompile(`^(Package [a-z]+|Command [a-z]+|Freshet) [a-z]+[,:]? \S+`)
 
 // TestPackagesSayWhatTheyProvide: every package has a comment whose first sentence has the
 // package for its subject.

@@ -9,8 +9,8 @@ import (
 	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/mcp/tool"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/outagecache"
 	"github.com/freshet/freshet/store/search"
-	"github.com/freshet/freshet/store/standby"
 	"github.com/freshet/freshet/sync/freshness"
 )
 
@@ -44,7 +44,7 @@ type sessions struct {
 
 // PutSession keeps a session.
 func (s sessions) PutSession(ctx context.Context, session store.Session) error {
-	if away, ok := s.Reader.(*standby.Reader); ok {
+	if away, ok := s.Reader.(*outagecache.Reader); ok {
 		if _, gone := away.Away(); gone {
 			return fmt.Errorf("keep the session: %w", store.ErrUnavailable)
 		}

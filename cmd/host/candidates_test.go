@@ -25,8 +25,8 @@ type proposing struct {
 	proposed *atomic.Int64
 }
 
-func (p proposing) IndexNearest(ctx context.Context, id store.CodebaseID, number uint64) error {
-	err := p.Store.IndexNearest(ctx, id, number)
+func (p proposing) IndexCandidates(ctx context.Context, id store.CodebaseID, number uint64) error {
+	err := p.Store.IndexCandidates(ctx, id, number)
 	if err == nil {
 		select {
 		case p.indexed <- struct{}{}:
@@ -36,8 +36,8 @@ func (p proposing) IndexNearest(ctx context.Context, id store.CodebaseID, number
 	return err
 }
 
-func (p proposing) Nearest(ctx context.Context, view store.View, query []float32, most int) ([]store.ChunkRef, bool, error) {
-	near, ok, err := p.Store.Nearest(ctx, view, query, most)
+func (p proposing) Candidates(ctx context.Context, view store.View, query []float32, most int) ([]store.ChunkRef, bool, error) {
+	near, ok, err := p.Store.Candidates(ctx, view, query, most)
 	if ok && len(near) > 0 {
 		p.proposed.Add(1)
 	}
@@ -53,13 +53,13 @@ func TestAnswersFromCandidates(t *testing.T) {
 	indexed, proposed := make(chan struct{}, 1), &atomic.Int64{}
 	self, err := os.Executable()
 	check(t, err)
-	join := func(proposeFrom int) *Session {
+	join := func(candidatesFrom int) *Session {
 		t.Helper()
 		session, err := Connect(t.Context(), Options{
 			Home: t.TempDir(), Version: "test", ChunkCommand: []string{self, asChild}, Watch: true,
-			Cluster: cluster.Settings{NATS: nats.URL(), Database: database, Place: "one"}, proposeFrom: proposeFrom,
+			Cluster: cluster.Settings{NATS: nats.URL(), Database: database, Place: "one"}, candidatesFrom: candidatesFrom,
 			OpenStore: func(ctx context.Context) (store.Store, error) {
-				s, err := pgstore.Open(ctx, database, pgstore.Options{NearestFrom: 50})
+				s, err := pgstore.Open(ctx, database, pgstore.Options{CandidatesFrom: 50})
 				return proposing{s, indexed, proposed}, err
 			},
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/store/standby"
+	"github.com/freshet/freshet/store/outagecache"
 )
 
 func (h *Host) openShared(ctx context.Context) error {
@@ -25,7 +25,7 @@ func (h *Host) openShared(ctx context.Context) error {
 		return err
 	}
 	h.store, h.bus, h.holder, h.candidates = parts.Store, parts.Bus, parts.Holder, parts.Candidates
-	h.standby = standby.New(h.store, standby.Options{Now: h.opts.Now, Log: h.opts.Log})
+	h.standby = outagecache.New(h.store, outagecache.Options{Now: h.opts.Now, Log: h.opts.Log})
 	h.reads = h.standby
 	return nil
 }

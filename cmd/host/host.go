@@ -24,10 +24,10 @@ import (
 	"github.com/freshet/freshet/pipeline/chunk"
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/outagecache"
 	"github.com/freshet/freshet/store/search"
 	"github.com/freshet/freshet/store/secret"
 	"github.com/freshet/freshet/store/sqlitestore"
-	"github.com/freshet/freshet/store/standby"
 	"github.com/freshet/freshet/sync/freshness"
 )
 
@@ -40,8 +40,8 @@ type Host struct {
 	candidates cluster.Candidates // of a shared store that has them
 	lock       *os.File
 	store      store.Store
-	reads      store.Reader    // what answers are read from: the store, or standby
-	standby    *standby.Reader // over a shared store
+	reads      store.Reader        // what answers are read from: the store, or standby
+	standby    *outagecache.Reader // over a shared store
 	bus        *natsbus.Bus
 	pool       *chunk.Pool
 	provider   embedding.Querier
@@ -134,7 +134,7 @@ func (h *Host) open(ctx context.Context) error {
 			return err
 		}
 	}
-	h.engine = search.New(h.reads, h.provider, search.Options{Proposer: h.candidates, ProposeFrom: h.opts.proposeFrom, Reranking: reranking})
+	h.engine = search.New(h.reads, h.provider, search.Options{Candidates: h.candidates, CandidatesFrom: h.opts.candidatesFrom, Reranking: reranking})
 	h.files = h.newFiles()
 	h.followers = h.newFollowers()
 	h.pipeline = pipeline.New(h.parts())

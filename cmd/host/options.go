@@ -47,8 +47,8 @@ type Options struct {
 	onSuccessor func(*Host) // told when a new store is to take the place of the host's
 	replaced    time.Time   // when the store was last made anew by this process
 
-	amend       func(*store.Recipe) // what another version of the binary would do, for tests
-	proposeFrom int                 // search.Options.ProposeFrom, for tests
+	amend          func(*store.Recipe) // what another version of the binary would do, for tests
+	candidatesFrom int                 // search.Options.CandidatesFrom, for tests
 }
 
 func (o Options) withDefaults() Options {

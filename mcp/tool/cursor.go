@@ -10,8 +10,8 @@ import (
 	"github.com/freshet/freshet/store/search"
 )
 
-// writeCursor makes the place where an answer stopped a word. It is bound to the snapshot
-// and the query, so that a page never continues another list.
+// writeCursor encodes a pagination cursor: the offset at which an answer stopped. It is bound
+// to the snapshot and the query, so that a page never continues another list.
 func writeCursor(offset int, snapshot uint64, digest string) string {
 	return writeNumbers([]uint64{uint64(offset)}, snapshot, digest)
 }

@@ -112,7 +112,7 @@ func TestHangingFilesDelayOnlyThemselves(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				at := w.sealed[store.LevelText]
-				if most := max(2*c.clean, c.clean+leastLull); len(at) != 1 || at[0] > most || at[0] <= c.clean {
+				if most := max(2*c.clean, c.clean+minStall); len(at) != 1 || at[0] > most || at[0] <= c.clean {
 					t.Errorf("sealed at level text after %v, want once within %v", at, most)
 				}
 				if early := w.sealed[store.LevelFull]; len(early) > 0 {

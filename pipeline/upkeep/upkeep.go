@@ -1,6 +1,6 @@
-// Package upkeep keeps a store and its log small: it merges segments, collects what the
-// retention does not keep, and lets go of the log behind it. Of the processes that share a
-// store and a log one runs it.
+// Package upkeep runs the maintenance of a store and its log: compaction of segments, garbage
+// collection of what the retention does not keep, and truncation of the log behind it. Of the
+// processes that share a store and a log one runs it.
 package upkeep
 
 import (

@@ -135,7 +135,7 @@ func TestRawSQLWithoutTenantSeesNoRow(t *testing.T) {
 	t.Parallel()
 	t.Run("application", func(t *testing.T) {
 		t.Parallel()
-		options := Options{NearestFrom: 1}
+		options := Options{CandidatesFrom: 1}
 		lookWithoutTenant(t, openTenant(t, options), openTenant(t, options), rawConn(t, database(t), ""), rawConn(t, database(t), "freshet_test_app"))
 	})
 	t.Run("owner", func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestRawSQLWithoutTenantSeesNoRow(t *testing.T) {
 		if _, err := super.Exec(t.Context(), "GRANT ALL ON SCHEMA public TO "+role); err != nil {
 			t.Fatal(err)
 		}
-		one, two := starting(t, login, Options{NearestFrom: 1, Tenant: "one"}), starting(t, login, Options{NearestFrom: 1, Tenant: "two"})
+		one, two := starting(t, login, Options{CandidatesFrom: 1, Tenant: "one"}), starting(t, login, Options{CandidatesFrom: 1, Tenant: "two"})
 		lookWithoutTenant(t, one, two, super, rawConn(t, login, ""))
 	})
 }
@@ -158,7 +158,7 @@ func lookWithoutTenant(t *testing.T, one, two *Store, super, bound *pgx.Conn) {
 	for _, s := range []*Store{one, two} {
 		fill(t, s, "a")
 		nearTree(t, s, 1, 2, 8)
-		if err := s.IndexNearest(t.Context(), "near", 1); err != nil {
+		if err := s.IndexCandidates(t.Context(), "near", 1); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -90,7 +90,7 @@ func newWide(b *testing.B, chunks int) *wide {
 	b.Helper()
 	random := rand.New(rand.NewPCG(11, uint64(chunks)))
 	w := &wide{
-		s: openTenant(b, Options{NearestFrom: 1}), chunks: chunks, random: random,
+		s: openTenant(b, Options{CandidatesFrom: 1}), chunks: chunks, random: random,
 		zipf: rand.NewZipf(random, 1.1, 8, wideWords-1),
 	}
 	for range wideCentres {
@@ -192,7 +192,7 @@ func BenchmarkNearest(b *testing.B) {
 			exec(b, fmt.Sprintf("DROP INDEX IF EXISTS nearest_%d_hnsw", set))
 			exec(b, "UPDATE nearest_sets SET indexed = false WHERE id = $1", set)
 			b.StartTimer()
-			if err := w.s.IndexNearest(b.Context(), "wide", 1); err != nil {
+			if err := w.s.IndexCandidates(b.Context(), "wide", 1); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -244,7 +244,7 @@ func benchQueries(b *testing.B, w *wide) {
 		name     string
 		mode     search.Mode
 		paths    []string
-		proposer search.Proposer
+		proposer search.CandidateIndex
 	}{
 		{"hybrid/candidates", search.ModeHybrid, nil, w.s},
 		{"hybrid/all", search.ModeHybrid, nil, nil},
@@ -257,7 +257,7 @@ func benchQueries(b *testing.B, w *wide) {
 	} {
 		b.Run("query/"+c.name, func(b *testing.B) {
 			embedder := &variableEmbedder{}
-			engine := search.New(w.s, embedder, search.Options{Proposer: c.proposer, ProposeFrom: 1})
+			engine := search.New(w.s, embedder, search.Options{Candidates: c.proposer, CandidatesFrom: 1})
 			defer func() { _ = engine.Close() }()
 			percentiles(b, func() {
 				var text string
@@ -272,7 +272,7 @@ func benchQueries(b *testing.B, w *wide) {
 	b.Run("query/server", func(b *testing.B) {
 		percentiles(b, func() {
 			_, vector := w.query()
-			if near, ok, err := w.s.Nearest(b.Context(), w.view, vector, 1000); err != nil || !ok || len(near) == 0 {
+			if near, ok, err := w.s.Candidates(b.Context(), w.view, vector, 1000); err != nil || !ok || len(near) == 0 {
 				b.Fatal(len(near), ok, err)
 			}
 		})

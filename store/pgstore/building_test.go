@@ -150,10 +150,10 @@ func TestCollectDuringBuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			own := pgtest.Database(t)
-			s := starting(t, own, Options{NearestFrom: 1, Now: func() time.Time { return time.Now().Add(-2 * store.CollectGrace) }})
+			s := starting(t, own, Options{CandidatesFrom: 1, Now: func() time.Time { return time.Now().Add(-2 * store.CollectGrace) }})
 			collector, super := starting(t, own, Options{}), rawConn(t, own, "")
 			view := nearTree(t, s, 3, 20, 8)
-			if err := s.IndexNearest(t.Context(), "near", 1); err != nil {
+			if err := s.IndexCandidates(t.Context(), "near", 1); err != nil {
 				t.Fatal(err)
 			}
 			build, err := super.Begin(t.Context())

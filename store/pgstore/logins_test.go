@@ -31,12 +31,12 @@ func TestLoginCannotNameAnotherTenant(t *testing.T) {
 		exec("INSERT INTO schema_logins VALUES ($1, $2)", role, tenant)
 		logins[tenant] = login
 	}
-	one := starting(t, logins["one"], Options{Role: app, NearestFrom: 1, Tenant: "one"})
-	two := starting(t, logins["two"], Options{Role: app, NearestFrom: 1, Tenant: "two"})
+	one := starting(t, logins["one"], Options{Role: app, CandidatesFrom: 1, Tenant: "one"})
+	two := starting(t, logins["two"], Options{Role: app, CandidatesFrom: 1, Tenant: "two"})
 	for _, s := range []*Store{one, two} {
 		fill(t, s, "a")
 		nearTree(t, s, 1, 2, 8)
-		if err := s.IndexNearest(t.Context(), "near", 1); err != nil {
+		if err := s.IndexCandidates(t.Context(), "near", 1); err != nil {
 			t.Fatal(err)
 		}
 	}

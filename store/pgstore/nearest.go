@@ -13,19 +13,19 @@ import (
 	"github.com/freshet/freshet/store/segment"
 )
 
-// defaultNearestFrom is how many chunks a snapshot has before its candidates are worth an
-// index, as search.Options.ProposeFrom has it: below it, readers scan the segments that they
+// defaultCandidatesFrom is how many chunks a snapshot has before its candidates are worth an
+// index, as search.Options.CandidatesFrom has it: below it, readers scan the segments that they
 // map faster.
-const defaultNearestFrom = 2_000_000
+const defaultCandidatesFrom = 2_000_000
 
 // stageNearest is where COPY writes the vectors of a segment.
 const stageNearest = "stage_nearest (chunk bigint, vector halfvec)"
 
-// IndexNearest gives the server the vectors of a sealed snapshot of Options.NearestFrom
-// chunks or more, so that it can propose candidates (see Nearest), and makes their index
+// IndexCandidates gives the server the vectors of a sealed snapshot of Options.CandidatesFrom
+// chunks or more, so that it can propose candidates (see Candidates), and makes their index
 // after the first load. What it has already it keeps; it may be called again and from
 // several processes.
-func (s *Store) IndexNearest(ctx context.Context, id store.CodebaseID, number uint64) error {
+func (s *Store) IndexCandidates(ctx context.Context, id store.CodebaseID, number uint64) error {
 	view, err := s.View(ctx, id, number)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (s *Store) IndexNearest(ctx context.Context, id store.CodebaseID, number ui
 	for _, ref := range view.Segments {
 		chunks += ref.Chunks
 	}
-	if chunks < s.opts.NearestFrom {
+	if chunks < s.opts.CandidatesFrom {
 		return nil
 	}
 	recipe, err := s.Recipe(ctx, view.Snapshot.Fingerprint)
@@ -155,10 +155,10 @@ const (
 	widest    = 1000
 )
 
-// Nearest proposes at most so many chunks of a view, and at most 1,000, whose vectors are
+// Candidates proposes at most so many chunks of a view, and at most 1,000, whose vectors are
 // nearest to a query's. ok is false when the server does not have the vectors of all its
 // segments: the caller looks itself then.
-func (s *Store) Nearest(ctx context.Context, view store.View, query []float32, most int) (near []store.ChunkRef, ok bool, err error) {
+func (s *Store) Candidates(ctx context.Context, view store.View, query []float32, most int) (near []store.ChunkRef, ok bool, err error) {
 	ids, most := segmentIDs(view), min(most, widest)
 	err = s.view(ctx, func(c *session) error {
 		near, ok = nil, false

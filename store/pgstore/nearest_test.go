@@ -124,14 +124,14 @@ func exactly(t testing.TB, s *Store, view store.View, query []float32) []store.C
 // segments and in one of few of them, and follows a set to its end.
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	s := openTenant(t, Options{NearestFrom: 100})
+	s := openTenant(t, Options{CandidatesFrom: 100})
 	view := nearTree(t, s, 20, 150, 64)
 	random := rand.New(rand.NewPCG(5, 5))
-	if _, ok, err := s.Nearest(t.Context(), view, make([]float32, 64), 10); ok || err != nil {
+	if _, ok, err := s.Candidates(t.Context(), view, make([]float32, 64), 10); ok || err != nil {
 		t.Fatalf("candidates before there are any: %v %v", ok, err)
 	}
 	for range 2 {
-		if err := s.IndexNearest(t.Context(), "near", 1); err != nil {
+		if err := s.IndexCandidates(t.Context(), "near", 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestNearest(t *testing.T) {
 		found, wanted := 0, 0
 		for range 20 {
 			query := likeOne(t, s, view, random)
-			near, ok, err := s.Nearest(t.Context(), view, query, 100)
+			near, ok, err := s.Candidates(t.Context(), view, query, 100)
 			if err != nil || !ok || len(near) != 100 {
 				t.Fatalf("%s: %d candidates, %v, %v", name, len(near), ok, err)
 			}

@@ -29,9 +29,9 @@ type asked struct {
 	times atomic.Int64
 }
 
-func (a *asked) Nearest(ctx context.Context, view store.View, query []float32, most int) ([]store.ChunkRef, bool, error) {
+func (a *asked) Candidates(ctx context.Context, view store.View, query []float32, most int) ([]store.ChunkRef, bool, error) {
 	a.times.Add(1)
-	return a.Store.Nearest(ctx, view, query, most)
+	return a.Store.Candidates(ctx, view, query, most)
 }
 
 // recallAt10 is the least share of the ten best hits of an engine that scores every vector
@@ -45,9 +45,9 @@ const recallAt10 = 0.98
 func TestRankingOverCandidates(t *testing.T) {
 	t.Parallel()
 	const queries = 15
-	s := openTenant(t, Options{NearestFrom: 100})
+	s := openTenant(t, Options{CandidatesFrom: 100})
 	view := nearTree(t, s, 10, 300, 64)
-	if err := s.IndexNearest(t.Context(), "near", 1); err != nil {
+	if err := s.IndexCandidates(t.Context(), "near", 1); err != nil {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(9, 9))
@@ -74,7 +74,7 @@ func TestRankingOverCandidates(t *testing.T) {
 				}
 				return r
 			}
-			exact, near := ask(search.Options{Oversample: 10_000}), ask(search.Options{Oversample: 400, Proposer: store, ProposeFrom: 1})
+			exact, near := ask(search.Options{Oversample: 10_000}), ask(search.Options{Oversample: 400, Candidates: store, CandidatesFrom: 1})
 			if kept := exact.Considered.Files - exact.Considered.Removed["paths"]; kept != filter.files {
 				t.Fatalf("%s: %d files pass, want %d", filter.name, kept, filter.files)
 			}

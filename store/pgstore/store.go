@@ -30,9 +30,9 @@ type Options struct {
 	CacheDir   string
 	CacheBytes int64 // 0 means 4 GiB
 
-	// NearestFrom is how many chunks a snapshot has before IndexNearest indexes it; 0 means
+	// CandidatesFrom is how many chunks a snapshot has before IndexCandidates indexes it; 0 means
 	// 2,000,000.
-	NearestFrom int
+	CandidatesFrom int
 
 	// MaxConns bounds the connections; 0 means what the URL says in pool_max_conns, or 16.
 	MaxConns int
@@ -65,8 +65,8 @@ func (o Options) withDefaults() Options {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCacheBytes
 	}
-	if o.NearestFrom == 0 {
-		o.NearestFrom = defaultNearestFrom
+	if o.CandidatesFrom == 0 {
+		o.CandidatesFrom = defaultCandidatesFrom
 	}
 	if o.StatementTimeout == 0 {
 		o.StatementTimeout = defaultStatementTimeout

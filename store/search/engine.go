@@ -35,10 +35,10 @@ type Options struct {
 	RegexSteps int64
 	// Now is the clock of that deadline and of what is kept for a while, nil means time.Now.
 	Now func() time.Time
-	// Proposer finds candidates in views of ProposeFrom chunks or more, 0 means 2,000,000; nil
+	// CandidateIndex finds candidates in views of CandidatesFrom chunks or more, 0 means 2,000,000; nil
 	// means that every vector is looked at.
-	Proposer    Proposer
-	ProposeFrom int
+	Candidates     CandidateIndex
+	CandidatesFrom int
 	// Ranking weighs the signals, nil means DefaultRanking.
 	Ranking *Ranking
 	// Reranking puts the best hits into another order; the zero value leaves them.
@@ -70,8 +70,8 @@ func New(source Source, embedder QueryEmbedder, options Options) *Engine {
 	if options.RegexSteps <= 0 {
 		options.RegexSteps = scanSteps
 	}
-	if options.ProposeFrom <= 0 {
-		options.ProposeFrom = proposeFrom
+	if options.CandidatesFrom <= 0 {
+		options.CandidatesFrom = candidatesFrom
 	}
 	if options.Now == nil {
 		options.Now = time.Now

@@ -13,7 +13,7 @@ import (
 
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/store/tenure"
+	"github.com/freshet/freshet/store/leasekeeper"
 	merklesync "github.com/freshet/freshet/sync"
 )
 
@@ -22,7 +22,7 @@ import (
 type Sharing struct {
 	// Leases hands out the lease under which one process synchronizes a codebase, and Holder
 	// names this process in it.
-	Leases tenure.Leaser
+	Leases leasekeeper.Leaser
 	Holder string
 	// Here reports whether this process sees the tree of a codebase.
 	Here func(ctx context.Context, id store.CodebaseID) (bool, error)
@@ -60,7 +60,7 @@ func (l *leased) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	return tenure.Keep(ctx, l.Leases, tenure.Options{
+	return leasekeeper.Keep(ctx, l.Leases, leasekeeper.Options{
 		Name: store.SyncLease(l.id), Holder: l.Holder, Log: l.Log,
 		Linger: true, // what the tree is can be told without the store
 		OnHeld: func(store.Lease) { l.become(nil, true) },

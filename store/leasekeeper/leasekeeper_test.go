@@ -1,4 +1,4 @@
-package tenure_test
+package leasekeeper_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/leasekeeper"
 	"github.com/freshet/freshet/store/memstore"
-	"github.com/freshet/freshet/store/tenure"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,16 +25,16 @@ type process struct {
 	stop func() error
 }
 
-func start(t *testing.T, s tenure.Leaser, holder string) process {
-	return startAs(t, s, tenure.Options{Name: "x", Holder: holder})
+func start(t *testing.T, s leasekeeper.Leaser, holder string) process {
+	return startAs(t, s, leasekeeper.Options{Name: "x", Holder: holder})
 }
 
-func startAs(t *testing.T, s tenure.Leaser, o tenure.Options) process {
+func startAs(t *testing.T, s leasekeeper.Leaser, o leasekeeper.Options) process {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := process{term: make(chan context.Context, 10)}
 	done := make(chan error, 1)
 	go func() {
-		done <- tenure.Keep(ctx, s, o, func(ctx context.Context) error {
+		done <- leasekeeper.Keep(ctx, s, o, func(ctx context.Context) error {
 			p.term <- ctx
 			<-ctx.Done()
 			return ctx.Err()
@@ -99,7 +99,7 @@ func TestOneAtATime(t *testing.T) {
 		b := start(t, s, "b")
 		close(cut.out)
 		<-held.Done()
-		if !errors.Is(context.Cause(held), tenure.ErrLost) {
+		if !errors.Is(context.Cause(held), leasekeeper.ErrLost) {
 			t.Errorf("ended by %v", context.Cause(held))
 		}
 		if len(b.term) > 0 {
@@ -124,7 +124,7 @@ func TestErrorsEndIt(t *testing.T) {
 	t.Parallel()
 	want := errors.New("broken")
 	s := memstore.New(memstore.Options{})
-	err := tenure.Keep(t.Context(), s, tenure.Options{Name: "x", Holder: "a"}, func(context.Context) error { return want })
+	err := leasekeeper.Keep(t.Context(), s, leasekeeper.Options{Name: "x", Holder: "a"}, func(context.Context) error { return want })
 	if !errors.Is(err, want) {
 		t.Errorf("ended by %v", err)
 	}
@@ -163,7 +163,7 @@ func TestLinger(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &flaky{Store: memstore.New(memstore.Options{})}
-				a := startAs(t, s, tenure.Options{Name: "x", Holder: "a", Linger: true})
+				a := startAs(t, s, leasekeeper.Options{Name: "x", Holder: "a", Linger: true})
 				held := <-a.term
 				s.err.Store(&away)
 				<-time.After(time.Minute)
@@ -178,7 +178,7 @@ func TestLinger(t *testing.T) {
 				}
 				s.err.Store(test.after)
 				<-time.After(time.Minute)
-				if lost := errors.Is(context.Cause(held), tenure.ErrLost); lost != test.lost {
+				if lost := errors.Is(context.Cause(held), leasekeeper.ErrLost); lost != test.lost {
 					t.Errorf("lost %t, want %t", lost, test.lost)
 				}
 				if err := s.PutOutbox(context.WithoutCancel(held), []store.OutboxEvent{{Codebase: "c"}}); errors.Is(err, store.ErrFenced) != test.taken {

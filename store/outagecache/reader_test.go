@@ -1,4 +1,4 @@
-package standby_test
+package outagecache_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/memstore"
-	"github.com/freshet/freshet/store/standby"
+	"github.com/freshet/freshet/store/outagecache"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -92,10 +92,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func newReader(t *testing.T, o standby.Options) (*line, *standby.Reader) {
+func newReader(t *testing.T, o outagecache.Options) (*line, *outagecache.Reader) {
 	t.Helper()
 	l := &line{Store: memstore.New(memstore.Options{})}
-	r := standby.New(l, o)
+	r := outagecache.New(l, o)
 	t.Cleanup(func() {
 		must(t, r.Close())
 		must(t, r.Close())
@@ -122,7 +122,7 @@ func TestAnswersWhileAway(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]int32{"refused": refused, "silent": silent} {
 		virtual(t, name, func(t *testing.T) {
-			l, r := newReader(t, standby.Options{Patience: 20 * time.Millisecond, ProbeEvery: time.Hour})
+			l, r := newReader(t, outagecache.Options{Patience: 20 * time.Millisecond, ProbeEvery: time.Hour})
 			known, other := content([]byte("known")), content([]byte("other"))
 			must(t, l.PutContents(t.Context(), []store.Content{known, other}))
 			key := store.SyntaxKey{Content: known.Hash, Version: "1"}
@@ -178,7 +178,7 @@ func TestReturns(t *testing.T) {
 }
 
 func returns(t *testing.T) {
-	l, r := newReader(t, standby.Options{ProbeEvery: time.Millisecond})
+	l, r := newReader(t, outagecache.Options{ProbeEvery: time.Millisecond})
 	_, err := r.Codebases(t.Context())
 	must(t, err)
 	l.state.Store(refused)
@@ -208,7 +208,7 @@ func returns(t *testing.T) {
 // answered later.
 func TestGoneIsForgotten(t *testing.T) {
 	t.Parallel()
-	l, r := newReader(t, standby.Options{ProbeEvery: time.Hour})
+	l, r := newReader(t, outagecache.Options{ProbeEvery: time.Hour})
 	_, err := r.Codebase(t.Context(), "a")
 	must(t, err)
 	must(t, l.Clear(t.Context(), "a"))
@@ -234,7 +234,7 @@ func TestOnesOwnDeadline(t *testing.T) {
 }
 
 func onesOwnDeadline(t *testing.T) {
-	l, r := newReader(t, standby.Options{Patience: time.Hour})
+	l, r := newReader(t, outagecache.Options{Patience: time.Hour})
 	_, err := r.Codebases(t.Context())
 	must(t, err)
 	l.state.Store(silent)
@@ -251,7 +251,7 @@ func onesOwnDeadline(t *testing.T) {
 // TestContentsAreBounded: the contents that were read last stay within the bound.
 func TestContentsAreBounded(t *testing.T) {
 	t.Parallel()
-	l, r := newReader(t, standby.Options{ContentBytes: 1000, ProbeEvery: time.Hour})
+	l, r := newReader(t, outagecache.Options{ContentBytes: 1000, ProbeEvery: time.Hour})
 	var all []store.Content
 	for i := range 20 {
 		all = append(all, content(bytes.Repeat([]byte{byte(i)}, 99)))

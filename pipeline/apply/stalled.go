@@ -9,14 +9,14 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// The least time without progress after which a snapshot is sealed at LevelText, and the
-// time that is granted for each file that is left.
+// The minimum time without progress after which a snapshot is sealed at LevelText, and the
+// time that is allowed for each remaining file.
 const (
-	leastLull   = time.Second
-	lullPerFile = 5 * time.Millisecond
+	minStall     = time.Second
+	stallPerFile = 5 * time.Millisecond
 )
 
-// pace is how the work of the snapshot that awaits sealing gets on.
+// pace is the progress of the snapshot that awaits sealing.
 type pace struct {
 	snapshot store.Snapshot
 	began    time.Time // when the sealer first heard of it
@@ -31,7 +31,7 @@ type pace struct {
 // while work goes on steadily nothing is sealed twice. Many files that are left are granted
 // more, because the first of them may take its time.
 func (p pace) due() time.Time {
-	return p.progress.Add(max(leastLull, time.Duration(p.left)*lullPerFile, p.progress.Sub(p.began)))
+	return p.progress.Add(max(minStall, time.Duration(p.left)*stallPerFile, p.progress.Sub(p.began)))
 }
 
 // Run seals snapshots at LevelText whose work stands still, until ctx ends, and returns nil

@@ -1,7 +1,8 @@
-// Package tenure keeps a lease for as long as it can: Keep waits until the lease is free,
-// runs a function under its fence while it holds it, and waits again when it lost it. Any
-// number of processes may keep the same lease; one of them at a time runs its function.
-package tenure
+// Package leasekeeper runs a function under a lease (leader election): Keep waits until the
+// lease is free, runs the function with the lease's fencing token while it renews the lease,
+// and waits again after losing it. Any number of processes may keep the same lease; one of
+// them at a time runs its function.
+package leasekeeper
 
 import (
 	"context"
@@ -14,24 +15,24 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// Leaser hands out leases; a store.Writer is one.
+// Leaser acquires and releases leases; a store.Writer is one.
 type Leaser interface {
 	Acquire(ctx context.Context, name, holder string, ttl time.Duration) (store.Lease, error)
 	Release(ctx context.Context, l store.Lease) error
 }
 
-// Options of Keep. Name and Holder are required; Holder is of one process and never used
-// again.
+// Options of Keep. Name and Holder are required; Holder identifies one process and must never
+// be reused.
 type Options struct {
 	Name, Holder string
-	// TTL is how long the lease outlives its holder; 0 means 5 s. It is renewed, and asked
-	// for, three times as often.
+	// TTL is the time after its last renewal when the lease expires; 0 means 5 s. It is renewed,
+	// and requested, at every third of it.
 	TTL time.Duration
-	// Linger leaves the function running while the store cannot be reached, beyond the end of
-	// the lease: where it has more to do than to write, which the fence forbids once another
-	// took the lease.
+	// Linger lets the function run on beyond the end of the lease while the store cannot be
+	// reached, for functions that do not only write: the fencing token prevents writes once
+	// another process took the lease.
 	Linger bool
-	// OnHeld is told who holds the lease while it is another's; nil means nobody.
+	// OnHeld is called with the lease while another process holds it; nil means not called.
 	OnHeld func(store.Lease)
 	Log    *slog.Logger // nil means discard
 }
@@ -49,13 +50,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ErrLost is why the context of a function ends whose lease is gone.
+// ErrLost is the cancellation cause when the lease expires or is taken over.
 var ErrLost = errors.New("the lease was lost")
 
-// Keep runs fn whenever the lease is this process's, until ctx ends, and returns nil then.
-// The context of fn carries the fence and ends when the lease is lost or cannot be renewed
-// in time, unless it may linger; fn returns soon after. An error that fn returns while it holds the lease ends
-// Keep. The lease is given back whenever fn returns.
+// Keep runs fn whenever this process holds the lease, until ctx ends, and returns nil then. The
+// context of fn carries the fencing token. It is canceled, with the cause ErrLost, when the
+// lease is lost or cannot be renewed in time, unless Options.Linger; fn must return soon after.
+// An error of fn while it holds the lease ends Keep. The lease is released when fn returns.
 func Keep(ctx context.Context, s Leaser, o Options, fn func(ctx context.Context) error) error {
 	o = o.withDefaults()
 	ticker := time.NewTicker(o.TTL / 3)
@@ -100,7 +101,7 @@ func hold(ctx context.Context, s Leaser, o Options, lease store.Lease, asked tim
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.TTL)
 	defer cancel()
 	if rerr := s.Release(release, lease); rerr != nil {
-		o.Log.Warn("lease not given back", "lease", o.Name, "error", rerr) // it ends by itself
+		o.Log.Warn("lease not released", "lease", o.Name, "error", rerr) // it expires by itself
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -108,8 +109,8 @@ func hold(ctx context.Context, s Leaser, o Options, lease store.Lease, asked tim
 	return err
 }
 
-// renew keeps the lease until done, and ends held when it cannot: because another took it,
-// or because it could not be renewed before it ended by this process's own clock.
+// renew renews the lease until done. It cancels held when another process took the lease, or
+// when it could not be renewed before it expired by this process's clock.
 func renew(held context.Context, s Leaser, o Options, lease store.Lease, asked time.Time, lose context.CancelCauseFunc, done <-chan struct{}) {
 	ticker, ends := time.NewTicker(o.TTL/3), time.NewTimer(time.Until(asked.Add(o.TTL)))
 	defer ticker.Stop()

@@ -1,4 +1,4 @@
-package standby
+package outagecache
 
 import (
 	"context"
@@ -15,27 +15,26 @@ import (
 
 // Options of New; the zero value is usable.
 type Options struct {
-	// Patience is how long a read that could be answered from memory waits for the store; 0
-	// means 2 seconds.
+	// Patience is the timeout of a read whose answer is cached; 0 means 2 seconds.
 	Patience time.Duration
-	// ProbeEvery is the time between looks whether the store is back; 0 means a second.
+	// ProbeEvery is the interval of health checks during an outage; 0 means a second.
 	ProbeEvery time.Duration
-	// ContentBytes is how much of contents is kept; 0 means 32 MiB.
+	// ContentBytes bounds the cached contents; 0 means 32 MiB.
 	ContentBytes int
 	Now          func() time.Time
 	Log          *slog.Logger
 }
 
-// How many answers of each other kind are kept.
+// The sizes of the other caches.
 const (
 	fewAnswers  = 256
 	manyAnswers = 4096
-	// probeWait bounds a look whether the store is back.
+	// probeWait is the timeout of a health check.
 	probeWait = 5 * time.Second
 )
 
-// Reader is a store.Reader that remembers what it read. The methods that it does not name
-// are those of the store. It may be used from several goroutines.
+// Reader is a store.Reader that caches what it reads. The methods that it does not define are
+// those of the store. It may be used from several goroutines.
 type Reader struct {
 	store.Reader
 	opts Options
@@ -105,7 +104,7 @@ func New(r store.Reader, o Options) *Reader {
 	}
 }
 
-// Close ends what runs in the background and forgets everything. It may be called twice.
+// Close stops the health checks and clears the caches. It may be called twice.
 func (s *Reader) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -116,7 +115,7 @@ func (s *Reader) Close() error {
 	return nil
 }
 
-// Forget forgets everything: after a codebase was removed nothing of it stays.
+// Forget clears the caches. Call it after a codebase was removed.
 func (s *Reader) Forget() {
 	s.codebases.clear()
 	s.listed.clear()
@@ -130,14 +129,14 @@ func (s *Reader) Forget() {
 	s.syntaxes.clear()
 }
 
-// Away tells since when the store cannot be reached, and whether that is so.
+// Away reports whether the store cannot be reached, and since when.
 func (s *Reader) Away() (since time.Time, away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.since, !s.since.IsZero()
 }
 
-// ask reads, and answers from memory when the store is away and the answer is there.
+// ask reads from the store, or from the cache during an outage.
 func ask[K comparable, V any](ctx context.Context, s *Reader, m *cache[K, V], key K, read func(context.Context) (V, error)) (V, error) {
 	held, known := m.get(key)
 	if _, away := s.Away(); away && known {
@@ -189,7 +188,7 @@ func (s *Reader) returned() {
 	}
 }
 
-// probe looks whether the store is back until it is.
+// probe checks the store's health until the outage is over.
 func (s *Reader) probe() {
 	ticker := time.NewTicker(s.opts.ProbeEvery)
 	defer ticker.Stop()
@@ -208,7 +207,7 @@ func (s *Reader) probe() {
 	}
 }
 
-// wanted reports whether there is something to probe for, and ends probing when not.
+// wanted reports whether an outage is on, and otherwise ends the probing.
 func (s *Reader) wanted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -300,8 +299,7 @@ func (s *Reader) Syntax(ctx context.Context, keys []store.SyntaxKey) (map[store.
 	return found, nil
 }
 
-// Session implements store.Reader. What an agent was shown is not remembered: without the
-// store there is no session.
+// Session implements store.Reader. Sessions are not cached: it fails during an outage.
 func (s *Reader) Session(ctx context.Context, id string) (store.Session, error) {
 	if _, away := s.Away(); away {
 		return store.Session{}, fmt.Errorf("session: %w", store.ErrUnavailable)
