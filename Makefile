@@ -69,8 +69,8 @@ bench: ## run the Go benchmarks, with PostgreSQL
 killloop: ## the kill loop with KILLROUNDS rounds
 	$(GO) test -timeout 60m -run '^TestKillLoop$$' -v ./cmd/freshet -kill.rounds $(KILLROUNDS)
 
-damage: ## all damage of a data directory, as a table, all small disks, 400 flipped bytes of a log; the tests take a share a day
-	$(GO) test -timeout 30m -run '^TestDamageWalk$$' -v ./cmd/host -damage.all
+damage: ## all damage of a data directory, before the start and under a live host, as a table, all small disks, 400 flipped bytes of a log; the tests take a share a day
+	$(GO) test -timeout 60m -run '^TestDamageWalk' -v ./cmd/host -damage.all
 	$(GO) test -timeout 30m -run '^TestFullDisk$$' -v ./cmd/freshet -disks.all
 	$(GO) test -timeout 30m -run '^TestAnyFlippedByteIsNoticed$$' -v ./pipeline/bus/natsbus -flips 400
 

@@ -206,10 +206,11 @@ type Writer interface {
 	ForgetFailures(ctx context.Context, id CodebaseID, path string) ([]Failure, error)
 
 	// Forget drops what can be made again from the files of a codebase: its stat entries,
-	// the syntaxes and vectors of the contents that its manifests name, and those of the
-	// contents that are damaged. Snapshots stay as they are; opening a rebuild after a scan
-	// makes everything anew.
-	Forget(ctx context.Context, id CodebaseID) error
+	// the syntaxes of the contents that its manifests name, with vectors those of their
+	// texts, and those of the contents that are damaged. Without, vectors stay, which are kept
+	// by text: nobody is paid for them again. Snapshots stay as they are; opening a rebuild
+	// after a scan makes everything anew.
+	Forget(ctx context.Context, id CodebaseID, vectors bool) error
 
 	// Discard drops those of the rows named that cannot be read back, with the marks that say
 	// of a syntax that it has its vectors where that is not so any more: their work is pending

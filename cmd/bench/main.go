@@ -9,6 +9,7 @@
 //	go run ./cmd/bench edit -repo DIR
 //	go run ./cmd/bench query -repo DIR
 //	go run ./cmd/bench mcp -repo DIR
+//	go run ./cmd/bench flood -repo DIR
 //	.ci/postgres go run ./cmd/bench clone -repo DIR
 //	.ci/postgres go run ./cmd/bench workers -repo DIR
 package main
@@ -68,16 +69,16 @@ func run(args []string) error {
 func measurement(ctx context.Context, args []string) error {
 	measures := map[string]func(context.Context, settings) error{
 		"index": measureIndex, "check": measureCheck, "cookie": measureCookie, "edit": measureEdit, "query": measureQuery,
-		"mcp": measureMCP, "clone": measureClone, "workers": measureWorkers,
+		"mcp": measureMCP, "flood": measureFlood, "clone": measureClone, "workers": measureWorkers,
 	}
 	if len(args) == 0 || measures[args[0]] == nil {
-		return errors.New("name a measurement: index, check, cookie, edit, query, mcp, clone or workers")
+		return errors.New("name a measurement: index, check, cookie, edit, query, mcp, flood, clone or workers")
 	}
 	s := settings{out: os.Stdout}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.StringVar(&s.repo, "repo", ".", "the working tree to measure on")
 	flags.StringVar(&s.rival, "rival", "", "index: the command to compare with; {repo} and {dir} are replaced")
-	flags.StringVar(&s.program, "freshet", "", "index, mcp, workers: the freshet to measure; built when empty")
+	flags.StringVar(&s.program, "freshet", "", "index, mcp, flood, workers: the freshet to measure; built when empty")
 	flags.IntVar(&s.pairs, "pairs", 5, "interleaved pairs of runs")
 	flags.IntVar(&s.rounds, "n", 60, "edits or queries")
 	flags.IntVar(&s.calls, "calls", 1, "workers: requests that each has with the embedding service at once")

@@ -34,8 +34,27 @@ func Aside(home string) []string {
 func AsideNotes(home string) []string {
 	var notes []string
 	for _, dir := range Aside(home) {
-		notes = append(notes, fmt.Sprintf("%s is a damaged store that was set aside; when nothing in it is missed: rm -r %s",
-			merkle.QuotePath(dir), tool.ShellWord(dir)))
+		note := fmt.Sprintf("%s is a damaged store that was set aside; when nothing in it is missed: rm -r %s",
+			merkle.QuotePath(dir), tool.ShellWord(dir))
+		if lost, err := os.ReadFile(filepath.Join(dir, lossName)); err == nil {
+			note += "; " + strings.TrimSpace(string(lost))
+		}
+		notes = append(notes, note)
 	}
 	return notes
+}
+
+// lossName is the file in a damaged store that says what the new one does not have of it.
+const lossName = "lost.txt"
+
+// NoteLoss writes into the store of a data directory, which is about to be set aside, what is
+// only there; the notes of it say so then. Nothing is written for nothing.
+func NoteLoss(home, lost string) error {
+	if lost == "" {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(StorePath(home), lossName), []byte(lost+"\n"), 0o600); err != nil {
+		return fmt.Errorf("note what is lost: %w", err)
+	}
+	return nil
 }

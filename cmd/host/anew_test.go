@@ -3,9 +3,13 @@ package host
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,4 +116,76 @@ func TestRepairReplacesADamagedStoreAndEmbedsNothingAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A repair of a codebase whose digest differs from that of a rebuild makes its syntaxes again
+// and pays a provider for no text a second time: vectors are kept by text.
+func TestRepairOfADifferingDigestPaysForNothing(t *testing.T) {
+	t.Parallel()
+	e := newDistant(t)
+	home, root := t.TempDir(), tree(t)
+	s := e.join(t, home)
+	must(t, s, "index", map[string]any{"path": root, "wait": true})
+	check(t, s.Close())
+	paid := e.texts.Load()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, datadir.StoreName, "freshet.db"))
+	check(t, err)
+	_, err = db.ExecContext(t.Context(), "DELETE FROM syntaxes WHERE id = (SELECT min(id) FROM syntaxes)")
+	check(t, err)
+	check(t, db.Close())
+	s = e.join(t, home)
+	done := patient(t, s, "verify", map[string]any{"codebase": root, "repair": true})
+	if done.Error != nil || !done.Repaired || done.DigestIndex == done.DigestRebuilt {
+		t.Fatalf("verify --repair: %+v, %v", done.Verification, done.Error)
+	}
+	if v := must(t, s, "verify", map[string]any{"codebase": root}); !v.Equal {
+		t.Errorf("afterwards: %+v", v.Verification)
+	}
+	if n := e.texts.Load() - paid; n != 0 {
+		t.Errorf("%d texts were paid for again", n)
+	}
+}
+
+// What agents were shown goes on after the store was made anew, and the pinned snapshots,
+// which the new store does not have, are named.
+func TestRepairCarriesSessionsAndNamesLostPins(t *testing.T) {
+	t.Parallel()
+	e := newDistant(t)
+	home, root := t.TempDir(), tree(t)
+	s := e.join(t, home)
+	must(t, s, "index", map[string]any{"path": root, "wait": true})
+	must(t, s, "search", map[string]any{"query": "name3", "mode": "text", "codebase": root, "session_id": "carried"})
+	must(t, s, "snapshots", map[string]any{"codebase": root, "action": "pin", "number": 1})
+	check(t, s.Close())
+	before := sessionsOf(t, home)
+	if len(before) != 1 {
+		t.Fatalf("sessions before: %q", before)
+	}
+	eachPage(t, home, "pkg1/file1.go", func(page []byte) { clear(page) })
+	s = e.join(t, home)
+	done := patient(t, s, "verify", map[string]any{"codebase": root, "repair": true})
+	if done.Error != nil || len(done.Kept) != 1 || !strings.Contains(done.Kept[0], "only it has the pinned snapshots 1 of ") {
+		t.Fatalf("verify --repair: %+v, %v", done.Verification, done.Error)
+	}
+	check(t, s.Close())
+	if after := sessionsOf(t, home); !slices.Equal(before, after) {
+		t.Errorf("sessions %q before and %q after the repair", before, after)
+	}
+}
+
+// sessionsOf reads the sessions of a data directory without a host.
+func sessionsOf(t *testing.T, home string) (rows []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, datadir.StoreName, "freshet.db")+"?mode=ro")
+	check(t, err)
+	found, err := db.QueryContext(t.Context(), "SELECT id, until, hex(body) FROM sessions ORDER BY id")
+	check(t, err)
+	for found.Next() {
+		var id, body string
+		var until int64
+		check(t, found.Scan(&id, &until, &body))
+		rows = append(rows, fmt.Sprint(id, until, body))
+	}
+	check(t, errors.Join(found.Err(), found.Close(), db.Close()))
+	return rows
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/freshet/freshet/cmd/scratch"
 	"github.com/freshet/freshet/cmd/verify"
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/scan"
 )
@@ -64,7 +65,9 @@ func (h *Host) newRegistry() *registry.Registry {
 }
 
 func (h *Host) newVerifier() *verify.Verifier {
+	_, local := h.provider.(embedding.PathEmbedder)
 	return &verify.Verifier{
+		Local: local,
 		Store: h.store, Recipe: h.recipe, Followers: h.followers, Settler: h.newSettler(), Here: h.here, Load: h.pipeline.Sealer.Load,
 		Scratch: func(ctx context.Context) (*scratch.Index, error) { return scratch.Open(ctx, h.workCtx, h.scratch()) },
 		Log:     eventlog.Log{Source: h.bus, Store: h.store, Recipe: h.recipe},

@@ -22,6 +22,9 @@ var damageAll = flag.Bool("damage.all", false, "walk every kind of damage of eve
 // damageShares is into how many shares the walk is divided; each day has another one.
 const damageShares = 8
 
+// today is which of a number of shares is walked today.
+func today(shares int) int { return int(time.Now().Unix()/86400) % shares }
+
 // part is a run of bytes of a file of a data directory: a page of the database, or a file.
 type part struct {
 	name, file string
@@ -61,7 +64,7 @@ func TestDamageWalk(t *testing.T) {
 		slices.Sort(rows)
 		t.Logf("%d of %d cases: texts embedded again, outcome\n%s", len(rows), len(cases), strings.Join(rows, "\n"))
 	})
-	share := int(time.Now().Unix()/86400) % damageShares
+	share := today(damageShares)
 	for i, c := range cases {
 		if !*damageAll && i%damageShares != share {
 			continue
@@ -195,6 +198,13 @@ func hurt(t *testing.T, home, older string, p part, kind string, neighbour part)
 		}
 		bytes[len(bytes)*2/3] ^= 0x10
 	case "swapped":
+		if p.page == 0 && neighbour.page == 0 && filepath.Ext(p.file) == filepath.Ext(neighbour.file) {
+			other, err := os.ReadFile(filepath.Join(home, neighbour.file))
+			check(t, err)
+			overwrite(t, filepath.Join(home, neighbour.file), data)
+			data = other
+			break
+		}
 		if p.page == 0 || neighbour.page == 0 {
 			return false
 		}
@@ -219,8 +229,17 @@ func hurt(t *testing.T, home, older string, p part, kind string, neighbour part)
 		check(t, os.Remove(path))
 		return true
 	}
-	check(t, os.WriteFile(path, data, 0o600))
+	overwrite(t, path, data)
 	return true
+}
+
+// overwrite writes over a file in place, as a disk does that loses bytes.
+func overwrite(t *testing.T, path string, data []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	check(t, err)
+	_, err = f.WriteAt(data, 0)
+	check(t, errors.Join(err, f.Truncate(int64(len(data))), f.Close()))
 }
 
 // survive asks a damaged data directory and repairs it, and returns what happened.

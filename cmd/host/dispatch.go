@@ -61,6 +61,11 @@ func (h *Host) answer(ctx context.Context, verb string, params json.RawMessage, 
 	if verb == "verify" {
 		defer operation.Tell(ctx, observe, "the index is brought up to the tree and compared with a clean rebuild; interrupting this changes nothing")()
 	}
+	if verb == "verify" { // first: over damage nothing may be sealed that could be waited for
+		if err := h.verifier.Intact(ctx); err != nil {
+			return tool.Failed(tool.AsError(advice.Damage("", err)))
+		}
+	}
 	envelope := tool.Dispatch(ctx, &h.backend, verb, params, observe)
 	if e := envelope.Error; e != nil && e.Code == tool.CodeInternal {
 		h.opts.Log.Error("call failed by an internal error", "verb", verb, "trace", e.Details["trace_id"], "error", e.Message)

@@ -10,6 +10,7 @@ import (
 	"github.com/freshet/freshet/cmd/datadir"
 	"github.com/freshet/freshet/cmd/disk"
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/store"
 	merklesync "github.com/freshet/freshet/sync"
@@ -60,7 +61,7 @@ func (h *Host) newSynchronizer(id store.CodebaseID, replaced func()) *merklesync
 func (h *Host) newChecker() *freshness.Checker {
 	return &freshness.Checker{
 		Reads: h.reads, Recipe: h.recipe, Followers: h.followers, Hub: &h.hub, Sealer: sealer{h.pipeline.Sealer, h.sealsWords()},
-		Away: h.isAway, Advise: advice.Root, Warnings: h.warnings, Now: h.opts.Now,
+		Away: h.isAway, Advise: advice.Root, Warnings: h.warnings, Hindered: func() bool { return h.hindrance() != nil }, Now: h.opts.Now,
 		Proven: func(ctx context.Context, id store.CodebaseID) error { return h.runner.Note(ctx, id, nil) }, // what failed before is made good
 	}
 }
@@ -76,7 +77,7 @@ func (h *Host) sealsWords() bool {
 func (h *Host) trouble(err error) {
 	if store.IsDamage(err) {
 		h.mu.Lock()
-		h.met = damageMet{h.met.count + 1, err}
+		h.met = damageMet{h.met.count + 1, err, h.opts.Now()}
 		h.mu.Unlock()
 		h.hub.NotifyAll()
 	}
@@ -87,6 +88,22 @@ func (h *Host) trouble(err error) {
 type damageMet struct {
 	count int
 	err   error
+	at    time.Time
+}
+
+// damageMemory is how long ago workers met damage that they may meet again: a delivery that
+// failed comes again within bus.MaxDelay.
+const damageMemory = 2 * bus.MaxDelay
+
+// hindrance returns the damage that workers met of late, for which what changed may not become
+// searchable, or nil.
+func (h *Host) hindrance() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.met.err == nil || h.opts.Now().Sub(h.met.at) > damageMemory {
+		return nil
+	}
+	return h.met.err
 }
 
 // newSettler makes what waits for seals.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -38,7 +37,7 @@ type Host struct {
 
 	holder     string             // in leases of a shared store
 	candidates cluster.Candidates // of a shared store that has them
-	lock       *os.File
+	lock       *datadir.Held
 	store      store.Store
 	reads      store.Reader        // what answers are read from: the store, or standby
 	standby    *outagecache.Reader // over a shared store
@@ -191,6 +190,7 @@ func (h *Host) start(ctx context.Context) error {
 		h.work.Go(func() error { return h.republish(h.workCtx) })
 	}
 	h.work.Go(func() error { return h.server.Serve(h.workCtx) })
+	h.work.Go(func() error { return h.stay(h.workCtx) })
 	if h.opts.Watch {
 		h.followAll(ctx)
 	}

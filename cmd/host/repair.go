@@ -17,7 +17,10 @@ import (
 // repair makes anew what differs from a clean rebuild of the tree, and the whole store when
 // it is damaged.
 func (h *Host) repair(ctx context.Context, id store.CodebaseID) error {
-	_, err := h.verifier.Verify(ctx, id, true)
+	err := h.verifier.Intact(ctx)
+	if err == nil {
+		_, err = h.verifier.Verify(ctx, id, true)
+	}
 	if store.IsDamage(err) && !h.shared() {
 		return h.makeAnew(ctx, func(tool.Notice) error { return nil })
 	}
@@ -50,7 +53,7 @@ func (h *Host) makeAnew(ctx context.Context, observe tool.Observer) (err error) 
 	}
 	stop := operation.Tell(ctx, observe, "a new store is being built beside the damaged one, which serves what it can meanwhile; interrupting this changes nothing")
 	defer stop()
-	fresh, err := salvage.New(ctx, h.opts.salvage())
+	fresh, err := salvage.New(ctx, h.opts.salvage(), h.store)
 	if err != nil {
 		return fmt.Errorf("make the store anew: %w", err)
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/freshet/freshet/cmd/datadir"
@@ -13,11 +14,20 @@ import (
 
 // warnings are what an answer about a codebase has to tell beside its verdict.
 func (h *Host) warnings(id store.CodebaseID, state search.Freshness) []search.Warning {
-	all := append(h.tellReset(id), h.away()...)
+	all := slices.Concat(h.tellReset(id), h.away(), h.losing())
 	if state == search.Behind {
-		all = append(append(all, h.unpublished()...), h.limits()...)
+		all = slices.Concat(all, h.unpublished(), h.limits(), h.hindered())
 	}
 	return all
+}
+
+// hindered warns of damage that workers met of late.
+func (h *Host) hindered() []search.Warning {
+	err := h.hindrance()
+	if err == nil {
+		return nil
+	}
+	return []search.Warning{{Code: "index_damaged", Message: fmt.Sprintf("what changed may not become searchable, because the index is damaged: %v", err)}}
 }
 
 // away warns when the shared store cannot be reached, and what is served was read before.

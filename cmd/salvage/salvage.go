@@ -28,8 +28,25 @@ type Options struct {
 
 // New makes an empty store beside the damaged one and takes over what cannot be made
 // again from the files on disk; see sqlitestore.Store.Salvage. Its directory is removed by
-// the next start unless it is put in the place of the store.
-func New(ctx context.Context, o Options) (_ *sqlitestore.Store, err error) {
+// the next start unless it is put in the place of the store. The damaged store is open when
+// live is not nil.
+func New(ctx context.Context, o Options, live store.Store) (_ *sqlitestore.Store, err error) {
+	from, done := datadir.StorePath(o.Home), func() error { return nil }
+	if local, ok := live.(*sqlitestore.Store); ok && local.CheckPresence() != nil { // there is nothing at the path
+		if from, err = datadir.Scratch(o.Home); err != nil {
+			return nil, err
+		}
+		done = func() error { return os.RemoveAll(from) }
+		if err := local.CopyTo(ctx, from); err != nil {
+			return nil, errors.Join(err, done())
+		}
+	}
+	fresh, err := take(ctx, o, from)
+	return fresh, errors.Join(err, done())
+}
+
+// take makes a store with what can be taken over from the one in a directory.
+func take(ctx context.Context, o Options, from string) (*sqlitestore.Store, error) {
 	dir, err := datadir.Scratch(o.Home)
 	if err != nil {
 		return nil, err
@@ -38,12 +55,12 @@ func New(ctx context.Context, o Options) (_ *sqlitestore.Store, err error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	done, err := fresh.Salvage(ctx, datadir.StorePath(o.Home))
+	done, err := fresh.Salvage(ctx, from)
 	if err != nil {
 		return nil, errors.Join(err, fresh.Close(), os.RemoveAll(dir))
 	}
-	o.Log.Info("damaged store salvaged", "codebases", done.Codebases, "vectors", done.Vectors, "skipped", done.Skipped)
-	return fresh, nil
+	o.Log.Info("damaged store salvaged", "codebases", done.Codebases, "vectors", done.Vectors, "sessions", done.Sessions, "skipped", done.Skipped)
+	return fresh, datadir.NoteLoss(o.Home, done.Lost)
 }
 
 // Replace puts a closed store in the place of the damaged one, which is kept under a
@@ -85,7 +102,7 @@ func Rescue(ctx context.Context, o Options) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }() // the lock goes with it
-	fresh, err := New(ctx, o)
+	fresh, err := New(ctx, o, nil)
 	if err != nil {
 		return fmt.Errorf("make the store anew: %w", err)
 	}

@@ -21,14 +21,16 @@ type Dispatcher func(ctx context.Context, verb string, params json.RawMessage, o
 
 // Server takes calls on the host's socket, which only the user may open.
 type Server struct {
-	listener net.Listener
+	home     string
 	dispatch Dispatcher
 	version  string
 	log      *slog.Logger
 
-	calls   sync.WaitGroup
-	mu      sync.Mutex // guards closing
-	closing bool
+	calls    sync.WaitGroup
+	mu       sync.Mutex // guards what follows
+	listener *net.UnixListener
+	file     os.FileInfo // of the socket
+	closing  bool
 }
 
 // farewell bounds how long a host that ends waits for a client to take its answer.
@@ -40,32 +42,73 @@ const requestTimeout = 10 * time.Second
 // Listen makes the socket of a data directory, removing one that a dead host left: the caller
 // holds the lock.
 func Listen(ctx context.Context, home, version string, dispatch Dispatcher, log *slog.Logger) (*Server, error) {
-	if err := ensurePath(home); err != nil {
+	s := &Server{home: home, dispatch: dispatch, version: version, log: log}
+	var err error
+	s.listener, s.file, err = open(ctx, home)
+	if err != nil {
 		return nil, err
+	}
+	return s, nil
+}
+
+// open makes the socket of a data directory in the place of one that is there.
+func open(ctx context.Context, home string) (*net.UnixListener, os.FileInfo, error) {
+	if err := ensurePath(home); err != nil {
+		return nil, nil, err
 	}
 	path := Path(home)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove stale socket: %w", err)
+		return nil, nil, fmt.Errorf("remove stale socket: %w", err)
 	}
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "unix", path)
+	made, err := config.Listen(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("listen on socket: %w", err)
+		return nil, nil, fmt.Errorf("listen on socket: %w", err)
+	}
+	listener, ok := made.(*net.UnixListener)
+	if !ok {
+		return nil, nil, errors.Join(fmt.Errorf("%T listens on no socket", made), made.Close())
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("restrict socket: %w", err), listener.Close())
+		return nil, nil, errors.Join(fmt.Errorf("restrict socket: %w", err), listener.Close())
 	}
-	return &Server{listener: listener, dispatch: dispatch, version: version, log: log}, nil
+	file, err := os.Lstat(path)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("look at the socket: %w", err), listener.Close())
+	}
+	return listener, file, nil
 }
 
-// Serve takes calls until the listener closes, and returns when every call has ended.
+// Restore makes the socket again when it was removed or replaced, and reports whether it was.
+// Calls in flight go on. The caller holds the lock.
+func (s *Server) Restore(ctx context.Context) (restored bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if there, err := os.Lstat(Path(s.home)); s.closing || err == nil && os.SameFile(s.file, there) {
+		return false, nil
+	}
+	listener, file, err := open(ctx, s.home)
+	if err != nil {
+		return false, err
+	}
+	old := s.listener
+	s.listener, s.file = listener, file
+	old.SetUnlinkOnClose(false) // the name is the other's now
+	return true, old.Close()
+}
+
+// Serve takes calls until Close, and returns when every call has ended.
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.calls.Wait()
 	for {
-		conn, err := s.listener.Accept()
+		listener := s.listening()
+		conn, err := listener.Accept()
 		if err != nil {
 			if s.ending() || ctx.Err() != nil {
 				return nil
+			}
+			if s.listening() != listener {
+				continue
 			}
 			return fmt.Errorf("accept: %w", err)
 		}
@@ -73,11 +116,17 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 }
 
+func (s *Server) listening() *net.UnixListener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listener
+}
+
 // Close stops taking calls. Those in flight go on.
 func (s *Server) Close() error {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.closing = true
-	s.mu.Unlock()
 	return s.listener.Close()
 }
 

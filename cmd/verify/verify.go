@@ -38,6 +38,8 @@ type Verifier struct {
 	Scratch func(ctx context.Context) (*scratch.Index, error)
 	// Log is the event log of the index.
 	Log eventlog.Log
+	// Local says that vectors are made on this machine, so that none is paid for.
+	Local bool
 	// Kept names the damaged stores that were set aside.
 	Kept func() []string
 }
@@ -70,20 +72,14 @@ func (w *Verifier) Export(ctx context.Context, id store.CodebaseID, write func(t
 
 // Verify brings the index up to the tree, rebuilds the tree in an empty store beside it,
 // and compares both the canonical lines and the entries of the retrieval segments. It
-// compares one root with itself. With repair, damage of the database is returned as an
-// error: the store is to be made anew then.
+// compares one root with itself. The caller has found the database intact.
 func (w *Verifier) Verify(ctx context.Context, id store.CodebaseID, repair bool) (tool.Verification, error) {
-	if repair {
-		if err := w.intact(ctx); err != nil {
-			return tool.Verification{}, advice.Damage(id, err)
-		}
-	}
 	synchronizer, err := w.Followers.Follow(id)
 	if err != nil {
 		return tool.Verification{}, err
 	}
 	v, err := w.compare(ctx, id, synchronizer)
-	if err == nil && !v.Equal && repair {
+	if err == nil && repair && (!v.Equal || store.IsDamage(w.segmentsOnDisk(ctx))) {
 		if err = w.repair(ctx, id, v.DigestIndex != v.DigestRebuilt); err != nil {
 			err = fmt.Errorf("repair: %w", err)
 		} else {
@@ -94,8 +90,10 @@ func (w *Verifier) Verify(ctx context.Context, id store.CodebaseID, repair bool)
 	return v, advice.Damage(id, err)
 }
 
-// intact checks the database of a store that is the data directory's own.
-func (w *Verifier) intact(ctx context.Context) error {
+// Intact checks the database of a store that is the data directory's own, on disk. A
+// verification begins with it and waits for nothing before: over damage nothing may be sealed.
+// For a repair, an error says that the store is to be made anew.
+func (w *Verifier) Intact(ctx context.Context) error {
 	local, ok := w.Store.(interface {
 		CheckDatabase(ctx context.Context) error
 	})
@@ -103,6 +101,18 @@ func (w *Verifier) intact(ctx context.Context) error {
 		return nil
 	}
 	return local.CheckDatabase(ctx)
+}
+
+// segmentsOnDisk checks the files of the segments of a store that is the data directory's own:
+// one that was removed or replaced while it is open is whole in memory.
+func (w *Verifier) segmentsOnDisk(ctx context.Context) error {
+	local, ok := w.Store.(interface {
+		CheckSegments(ctx context.Context) error
+	})
+	if !ok {
+		return nil
+	}
+	return local.CheckSegments(ctx)
 }
 
 // compare rebuilds the tree and lists what differs.
@@ -200,10 +210,11 @@ func (w *Verifier) align(ctx context.Context, codebase store.Codebase, live fres
 }
 
 // repair makes the segments of a codebase again. With rows, what was derived from its files
-// is thrown away first; without, all of it is right and a provider is asked for nothing.
+// is thrown away first, but not the vectors of a provider over a network: they are kept by
+// text, belong to no codebase, and are paid for. Without, all of it is right.
 func (w *Verifier) repair(ctx context.Context, id store.CodebaseID, rows bool) error {
 	if rows {
-		if err := w.Store.Forget(ctx, id); err != nil {
+		if err := w.Store.Forget(ctx, id, w.Local); err != nil {
 			return err
 		}
 	}

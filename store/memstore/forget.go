@@ -11,7 +11,7 @@ import (
 
 // Forget drops what can be made again from the files of a codebase. Contents in memory are
 // never damaged.
-func (s *Store) Forget(ctx context.Context, id store.CodebaseID) error {
+func (s *Store) Forget(ctx context.Context, id store.CodebaseID, vectors bool) error {
 	return s.write(ctx, func() error {
 		c, err := s.codebase(id)
 		if err != nil {
@@ -25,7 +25,7 @@ func (s *Store) Forget(ctx context.Context, id store.CodebaseID) error {
 		}
 		texts := map[merkle.Hash]bool{}
 		for key, syntax := range s.syntaxes {
-			if contents[key.Content] {
+			if vectors && contents[key.Content] {
 				for _, chunk := range syntax.Chunks {
 					texts[chunk.TextHash] = true
 				}

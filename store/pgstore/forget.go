@@ -20,19 +20,24 @@ const forgottenTexts = "SELECT unnest(texts) FROM syntaxes WHERE tenant = $1 AND
 // Forget drops what can be made again from the files of a codebase. A mark that says of a
 // syntax, be it that of another codebase, that it has all its vectors goes with the first
 // of them.
-func (s *Store) Forget(ctx context.Context, id store.CodebaseID) error {
+func (s *Store) Forget(ctx context.Context, id store.CodebaseID, vectors bool) error {
 	return s.writeAlone(ctx, func(c *session) error {
 		if _, err := c.codebase(ctx, id); err != nil {
 			return err
 		}
-		for _, statement := range []string{
-			"DELETE FROM vectors WHERE tenant = $1 AND text IN (" + forgottenTexts + ")",
-			`DELETE FROM embedded WHERE tenant = $1 AND (content IN (` + named + `) OR (content, version) IN (
-				SELECT content, version FROM syntaxes AS x WHERE tenant = $1 AND EXISTS (
-					SELECT FROM unnest(x.texts) AS t (text) WHERE t.text IN (` + forgottenTexts + `))))`,
-			"DELETE FROM syntaxes WHERE tenant = $1 AND content IN (" + named + ")",
+		statements := []string{"DELETE FROM embedded WHERE tenant = $1 AND content IN (" + named + ")"}
+		if vectors {
+			statements = []string{
+				"DELETE FROM vectors WHERE tenant = $1 AND text IN (" + forgottenTexts + ")",
+				`DELETE FROM embedded WHERE tenant = $1 AND (content IN (` + named + `) OR (content, version) IN (
+					SELECT content, version FROM syntaxes AS x WHERE tenant = $1 AND EXISTS (
+						SELECT FROM unnest(x.texts) AS t (text) WHERE t.text IN (` + forgottenTexts + `))))`,
+			}
+		}
+		for _, statement := range append(statements,
+			"DELETE FROM syntaxes WHERE tenant = $1 AND content IN ("+named+")",
 			"DELETE FROM stats WHERE tenant = $1 AND codebase = $2",
-		} {
+		) {
 			if _, err := c.exec(ctx, statement, string(id)); err != nil {
 				return fmt.Errorf("forget codebase %s: %w", id, err)
 			}

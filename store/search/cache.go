@@ -24,6 +24,15 @@ type opened struct {
 	users   int // guarded by cache.mu
 }
 
+// check asks a store whose segments are files that others can write to whether this one was
+// changed since it was opened.
+func (s *opened) check() error {
+	if file, ok := s.handle.(interface{ Check() error }); ok {
+		return file.Check()
+	}
+	return nil
+}
+
 // cache is an LRU cache of open segments. A segment is not evicted while a query uses it.
 type cache struct {
 	source  Source
@@ -55,6 +64,11 @@ func (c *cache) acquire(ctx context.Context, view store.View) ([]*opened, error)
 
 func (c *cache) get(ctx context.Context, id store.SegmentID) (*opened, error) {
 	if s, err := c.lookup(id); s != nil || err != nil {
+		if err == nil {
+			if err = s.check(); err != nil {
+				err = errors.Join(err, c.release([]*opened{s}))
+			}
+		}
 		return s, err
 	}
 	handle, err := c.source.OpenSegment(ctx, id)

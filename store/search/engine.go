@@ -106,7 +106,18 @@ func (e *Engine) Search(ctx context.Context, view store.View, q Query) (result R
 	if err != nil {
 		return Result{}, fmt.Errorf("search snapshot %d of %s: %w", view.Snapshot.Number, view.Snapshot.Codebase, err)
 	}
-	defer func() { err = errors.Join(err, e.cache.release(segments)) }()
+	defer func() {
+		recovered := recover()
+		var changed error
+		for _, s := range segments {
+			changed = errors.Join(changed, s.check())
+		}
+		if changed != nil { // what was read of a segment that was changed meanwhile is no answer
+			result, err, recovered = Result{}, errors.Join(err, changed), nil
+		}
+		err = errors.Join(err, e.cache.release(segments))
+		err = errors.Join(err, mappingFault(recovered))
+	}()
 	c := newCorpus(view, segments)
 	f, err := c.filter(q)
 	if err != nil {

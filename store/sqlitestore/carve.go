@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/freshet/freshet/store"
 )
@@ -27,7 +28,10 @@ const (
 	walHeader     = 32
 	walFrame      = 24
 	tableLeaf     = 0x0d
+	keyLeaf       = 0x0a
+	keyInterior   = 0x02
 	leafHeader    = 8
+	innerHeader   = 12
 	maxCarvedCell = 64 << 20
 )
 
@@ -117,6 +121,61 @@ func (v *carver) page(number uint32) ([]byte, error) {
 // rows calls fn for every row on a leaf page of a table. A page or a cell that cannot be
 // read is skipped and counted. An error of fn ends it and is returned.
 func (v *carver) rows(fn func(row int64, columns []any) error) (skipped int, err error) {
+	return v.cells(func(page []byte, kind byte, at int) error {
+		if kind != tableLeaf {
+			return nil
+		}
+		row, columns, err := v.cell(page, at)
+		if err != nil {
+			return err
+		}
+		return wrapped(fn(row, columns))
+	})
+}
+
+// keyed is rows for the tables without row ids and for indexes: of those, inner pages hold
+// rows, too.
+func (v *carver) keyed(fn func(columns []any) error) (skipped int, err error) {
+	return v.cells(func(page []byte, kind byte, at int) error {
+		switch kind {
+		case keyInterior:
+			at += 4 // the page below
+		case keyLeaf:
+		default:
+			return nil
+		}
+		if at >= len(page) {
+			return errCell
+		}
+		length, n := sqliteVarint(page[at:])
+		if n == 0 || length > maxCarvedCell {
+			return errCell
+		}
+		payload, err := v.payload(page, at+n, int(length), (v.size-12)*64/255-23) //nolint:gosec // bounded above
+		if err != nil {
+			return err
+		}
+		columns, err := record(payload)
+		if err != nil {
+			return err
+		}
+		return wrapped(fn(columns))
+	})
+}
+
+// stopError is an error of the caller's, which ends the carving.
+type stopError struct{ error }
+
+func wrapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return stopError{err}
+}
+
+// cells calls fn for the place of every cell. It skips and counts a page that cannot be read
+// and a cell for which fn returns an error, unless that is a stopError.
+func (v *carver) cells(fn func(page []byte, kind byte, at int) error) (skipped int, err error) {
 	for number := uint32(1); number <= v.pages; number++ {
 		page, err := v.page(number)
 		if err != nil {
@@ -127,22 +186,25 @@ func (v *carver) rows(fn func(row int64, columns []any) error) (skipped int, err
 		if number == 1 {
 			start = fileHeader
 		}
-		if page[start] != tableLeaf {
+		kind, header := page[start], leafHeader
+		switch kind {
+		case tableLeaf, keyLeaf:
+		case keyInterior:
+			header = innerHeader
+		default:
 			continue
 		}
-		cells := int(binary.BigEndian.Uint16(page[start+3:]))
-		for i := range cells {
-			at := start + leafHeader + 2*i
+		for i := range int(binary.BigEndian.Uint16(page[start+3:])) {
+			at := start + header + 2*i
 			if at+2 > len(page) {
 				break
 			}
-			row, columns, err := v.cell(page, int(binary.BigEndian.Uint16(page[at:])))
+			err := fn(page, kind, int(binary.BigEndian.Uint16(page[at:])))
+			if stop := (stopError{}); errors.As(err, &stop) {
+				return skipped, stop.error
+			}
 			if err != nil {
 				skipped++
-				continue
-			}
-			if err := fn(row, columns); err != nil {
-				return skipped, err
 			}
 		}
 	}
@@ -159,7 +221,7 @@ func (v *carver) cell(page []byte, at int) (row int64, columns []any, err error)
 	if n == 0 || m == 0 || length > maxCarvedCell {
 		return 0, nil, errCell
 	}
-	payload, err := v.payload(page, at+n+m, int(length)) //nolint:gosec // bounded above
+	payload, err := v.payload(page, at+n+m, int(length), v.size-35) //nolint:gosec // bounded above
 	if err != nil {
 		return 0, nil, err
 	}
@@ -167,13 +229,14 @@ func (v *carver) cell(page []byte, at int) (row int64, columns []any, err error)
 	return int64(id), columns, err //nolint:gosec // SQLite writes them so
 }
 
-// payload gathers the bytes of a cell from its page and its overflow pages.
-func (v *carver) payload(page []byte, at, length int) ([]byte, error) {
+// payload gathers the bytes of a cell from its page, which holds at most so many of them, and
+// its overflow pages.
+func (v *carver) payload(page []byte, at, length, most int) ([]byte, error) {
 	local := length
-	if length > v.size-35 {
+	if length > most {
 		least := (v.size-12)*32/255 - 23
 		local = least + (length-least)%(v.size-4)
-		if local > v.size-35 {
+		if local > most {
 			local = least
 		}
 	}
@@ -319,4 +382,39 @@ func carvedCodebase(row int64, columns []any) (found store.Codebase, ok bool) {
 		return found, false
 	}
 	return b.Codebase, true
+}
+
+// carvedSession decodes a carved row of the table of sessions.
+func carvedSession(columns []any) (found store.Session, ok bool) {
+	if len(columns) != 3 {
+		return found, false
+	}
+	id, isText := columns[0].(string)
+	until, isTime := columns[1].(int64)
+	body, isBody := columns[2].([]byte)
+	if !isText || !isTime || !isBody {
+		return found, false
+	}
+	value, err := unseal(body, "sessions", []byte(id), number(until))
+	return store.Session{ID: id, Until: time.Unix(0, until).UTC(), Body: value}, err == nil
+}
+
+// carvedSnapshot decodes a carved row of the table of snapshots.
+func carvedSnapshot(columns []any) (key int64, num uint64, pinned, ok bool) {
+	if len(columns) != 3 {
+		return 0, 0, false, false
+	}
+	key, isKey := columns[0].(int64)
+	count, isNumber := columns[1].(int64)
+	body, isBody := columns[2].([]byte)
+	if !isKey || !isNumber || !isBody {
+		return 0, 0, false, false
+	}
+	value, err := unseal(body, "snapshots", number(key), number(count))
+	if err != nil {
+		return 0, 0, false, false
+	}
+	r := reader{buf: value}
+	n := r.snapshot("", uint64(count)) //nolint:gosec // its checksum says that we wrote it
+	return key, n.Number, n.Pinned, r.end("snapshot") == nil
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
@@ -28,9 +26,48 @@ func (s *Store) Check(ctx context.Context) error {
 	return s.check(ctx, s.checkPages, s.checkRows, s.checkContents, s.checkSyntaxes, s.checkVectors, s.checkSegments)
 }
 
-// CheckDatabase is Check without the segments, which are made again from the database.
+// CheckDatabase checks what is on disk, whatever this store has in memory of it: the same as
+// Check without the segments, which are made again from the database.
 func (s *Store) CheckDatabase(ctx context.Context) error {
-	return s.check(ctx, s.checkPages, s.checkRows, s.checkContents, s.checkSyntaxes, s.checkVectors)
+	if err := s.CheckPresence(); err != nil {
+		return err
+	}
+	return examine(s.dir, func(disk *Store) error {
+		return disk.check(ctx, disk.checkPages, disk.checkRows, disk.checkContents, disk.checkSyntaxes, disk.checkVectors)
+	})
+}
+
+// CheckSegments checks the files of the segments on disk, whatever this store has open of
+// them.
+func (s *Store) CheckSegments(ctx context.Context) error {
+	return examine(s.dir, func(disk *Store) error { return disk.check(ctx, disk.checkSegments) })
+}
+
+// CheckPresence returns an error that wraps store.ErrCorrupt when the database or its
+// write-ahead log was removed or replaced by another file while it is open: what is written
+// goes to a file without a name.
+func (s *Store) CheckPresence() error {
+	for name, opened := range s.opened {
+		there, err := os.Lstat(name)
+		if err == nil && os.SameFile(opened, there) || s.closed.Load() {
+			continue
+		}
+		return s.fault(fmt.Errorf("%s was removed or replaced while it was in use: %w", filepath.Base(name), store.ErrCorrupt))
+	}
+	return nil
+}
+
+// present looks at the files that CheckPresence compares with.
+func (s *Store) present() error {
+	s.opened = map[string]os.FileInfo{}
+	for _, name := range []string{s.file(), s.file() + "-wal"} {
+		info, err := os.Lstat(name)
+		if err != nil {
+			return err
+		}
+		s.opened[name] = info
+	}
+	return nil
 }
 
 func (s *Store) check(ctx context.Context, steps ...func(context.Context, *session) error) error {
@@ -58,7 +95,20 @@ const examineTries = 3
 // Examine checks the store in dir as Check does, without opening it for writing: another
 // process may hold it, and it may be too damaged for Open. It returns an error that wraps
 // store.ErrCorrupt, or nil, also for a directory without a store.
-func Examine(ctx context.Context, dir string) (err error) {
+func Examine(ctx context.Context, dir string) error {
+	return examine(dir, func(disk *Store) (err error) {
+		for range examineTries {
+			if err = disk.Check(ctx); !errors.Is(err, store.ErrCorrupt) {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+// examine calls look with the store in dir, opened for reading only. A directory without a
+// store is whole when it has no segments.
+func examine(dir string, look func(disk *Store) error) (err error) {
 	s := &Store{dir: dir, now: time.Now, log: slog.New(slog.DiscardHandler), turn: make(chan struct{}, 1)}
 	info, err := os.Stat(s.file())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,12 +132,7 @@ func Examine(ctx context.Context, dir string) (err error) {
 		s.codec.close()
 		err = firstError(err, s.db.Close())
 	}()
-	for range examineTries {
-		if err = s.Check(ctx); !errors.Is(err, store.ErrCorrupt) {
-			return err
-		}
-	}
-	return err
+	return look(s)
 }
 
 // LogPosition reads what the store in dir knows of the event log, without opening it for
@@ -286,16 +331,13 @@ func (s *Store) checkSegments(ctx context.Context, c *session) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		data, err := mapFile(s.segmentPath(g.ref.ID), g.ref.Bytes)
+		f, data, err := mapFile(s.segmentPath(g.ref.ID), g.ref.Bytes)
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", g.ref.ID, err)
 		}
-		sum := xxhash.Sum64(data)
-		if err := (&mapping{data: data}).unmap(); err != nil {
-			return fmt.Errorf("segment %d: %w", g.ref.ID, err)
-		}
-		if sum != g.sum {
-			return fmt.Errorf("segment %d: %w", g.ref.ID, store.ErrChecksum)
+		whole := &mapping{id: g.ref.ID, file: f, data: data, sum: g.sum}
+		if err := firstError(whole.check(), whole.unmap()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -33,6 +33,9 @@ func (s *Store) fault(err error) error {
 		return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, repairAdvice)
 	}
 	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ { // a file is shorter than another says
+		return fmt.Errorf("%s: %w: %w; %s", s.file(), store.ErrCorrupt, err, repairAdvice)
+	}
 	if errors.As(err, &e) {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:

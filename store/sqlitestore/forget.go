@@ -14,14 +14,16 @@ import (
 const named = "SELECT substr(body, 1, 32) FROM manifest WHERE codebase = ?"
 
 // Forget drops what can be made again from the files of a codebase.
-func (s *Store) Forget(ctx context.Context, id store.CodebaseID) error {
+func (s *Store) Forget(ctx context.Context, id store.CodebaseID, vectors bool) error {
 	return s.write(ctx, func(c *session) error {
 		b, err := c.codebase(id)
 		if err != nil {
 			return err
 		}
-		if err := c.forgetVectors(b); err != nil {
-			return fmt.Errorf("forget vectors of codebase %s: %w", id, err)
+		if vectors {
+			if err := c.forgetVectors(b); err != nil {
+				return fmt.Errorf("forget vectors of codebase %s: %w", id, err)
+			}
 		}
 		for _, statement := range []string{
 			"DELETE FROM embedded WHERE syntax IN (SELECT id FROM syntaxes WHERE content IN (" + named + "))",

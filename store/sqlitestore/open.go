@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/freshet/freshet/migrations"
@@ -70,9 +71,12 @@ func open(ctx context.Context, dir string, set *migrations.Set, opts Options) (*
 		err = fmt.Errorf("open store %s: %w", dir, s.fault(err))
 		return nil, errors.Join(err, s.abort())
 	}
+	if err := s.present(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", dir, errors.Join(err, s.abort()))
+	}
 	s.codec = newCodec()
 	s.mapped.open = map[store.SegmentID]*mapping{}
-	s.mapped.verified = map[store.SegmentID]bool{}
+	s.mapped.verified = map[store.SegmentID]unix.Stat_t{}
 	s.turn <- struct{}{}
 	return s, nil
 }

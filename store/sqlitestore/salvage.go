@@ -6,6 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
@@ -15,6 +20,9 @@ import (
 type Salvaged struct {
 	Codebases int
 	Vectors   int
+	Sessions  int
+	// Lost says what was found and cannot be taken over, "" for nothing.
+	Lost string
 	// Skipped counts the rows and pages that could not be read.
 	Skipped int
 }
@@ -23,10 +31,10 @@ type Salvaged struct {
 const salvageBatch = 2000
 
 // Salvage fills an empty store with what cannot be made again from the files on disk for
-// nothing: the registrations of codebases and the vectors, which a provider may ask money
-// for. It reads the damaged store in dir row by row, whether or not that opens, takes what
-// has its checksum, and changes nothing in dir. Contents, syntaxes and snapshots are left
-// behind. A directory without a database is an empty one.
+// nothing: the registrations of codebases, the sessions, and the vectors, which a provider
+// may ask money for. It reads the damaged store in dir row by row, whether or not that opens,
+// takes what has its checksum, and changes nothing in dir. Contents, syntaxes and snapshots
+// are left behind; Lost names the pinned ones. A directory without a database is an empty one.
 func (s *Store) Salvage(ctx context.Context, dir string) (done Salvaged, err error) {
 	v, closeFiles, err := openCarver(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,10 +44,11 @@ func (s *Store) Salvage(ctx context.Context, dir string) (done Salvaged, err err
 		return done, err
 	}
 	defer func() { err = errors.Join(err, closeFiles()) }()
-	codebases, names, err := carveNames(ctx, v)
+	small, err := carveSmall(ctx, v)
 	if err != nil {
 		return done, err
 	}
+	codebases, names := small.codebases, small.names
 	if listed, err := listCodebases(dir); err == nil {
 		codebases = listed // free pages may hold registrations that were cleared
 	}
@@ -50,17 +59,37 @@ func (s *Store) Salvage(ctx context.Context, dir string) (done Salvaged, err err
 		}
 		done.Codebases++
 	}
+	for _, kept := range small.sessions {
+		if err := s.PutSession(ctx, kept); err != nil {
+			return done, fmt.Errorf("take over session %s: %w", kept.ID, err)
+		}
+		done.Sessions++
+	}
+	done.Lost = small.lost(codebases)
 	return done, s.salvageVectors(ctx, v, names, &done)
 }
 
-// carveNames carves the registrations and the names of embeddings. A name that stands under two
-// ids tells nothing of the vectors of either.
-func carveNames(ctx context.Context, v *carver) (codebases map[store.CodebaseID]store.Codebase, names map[int64][]string, err error) {
-	codebases = map[store.CodebaseID]store.Codebase{}
+// carvings are the rows of the small tables that were carved out of a database.
+type carvings struct {
+	codebases map[store.CodebaseID]store.Codebase
+	keys      map[int64]store.CodebaseID
+	names     map[int64][]string // of embeddings, by id
+	sessions  map[string]store.Session
+	pinned    map[int64]map[uint64]bool // snapshots, by the key of the codebase
+}
+
+// carveSmall carves the small tables. A name that stands under two ids tells nothing of the
+// vectors of either.
+func carveSmall(ctx context.Context, v *carver) (carvings, error) {
+	found := carvings{
+		codebases: map[store.CodebaseID]store.Codebase{}, keys: map[int64]store.CodebaseID{}, names: map[int64][]string{},
+		sessions: map[string]store.Session{}, pinned: map[int64]map[uint64]bool{},
+	}
 	ids := map[string]map[int64]bool{}
-	_, err = v.rows(func(row int64, columns []any) error {
+	_, err := v.rows(func(row int64, columns []any) error {
 		if c, ok := carvedCodebase(row, columns); ok {
-			codebases[c.ID] = c
+			found.codebases[c.ID] = c
+			found.keys[row] = c.ID
 		}
 		if len(columns) == 2 && columns[0] == nil {
 			if name, ok := columns[1].(string); ok {
@@ -72,16 +101,55 @@ func carveNames(ctx context.Context, v *carver) (codebases map[store.CodebaseID]
 		}
 		return ctx.Err()
 	})
-	names = map[int64][]string{}
 	for name, rows := range ids {
 		if len(rows) > 1 {
 			continue
 		}
 		for row := range rows {
-			names[row] = append(names[row], name)
+			found.names[row] = append(found.names[row], name)
 		}
 	}
-	return codebases, names, err
+	if err != nil {
+		return found, err
+	}
+	_, err = v.keyed(func(columns []any) error {
+		if kept, ok := carvedSession(columns); ok && !kept.Until.Before(found.sessions[kept.ID].Until) {
+			found.sessions[kept.ID] = kept
+		}
+		if key, number, pinned, ok := carvedSnapshot(columns); ok {
+			if found.pinned[key] == nil {
+				found.pinned[key] = map[uint64]bool{}
+			}
+			found.pinned[key][number] = pinned
+		}
+		return ctx.Err()
+	})
+	return found, err
+}
+
+// lost names the pinned snapshots, which are not taken over.
+func (c carvings) lost(codebases map[store.CodebaseID]store.Codebase) string {
+	var lost []string
+	for key, numbers := range c.pinned {
+		b, ok := codebases[c.keys[key]]
+		if !ok {
+			continue
+		}
+		var pinned []string
+		for _, number := range slices.Sorted(maps.Keys(numbers)) {
+			if numbers[number] {
+				pinned = append(pinned, strconv.FormatUint(number, 10))
+			}
+		}
+		if len(pinned) > 0 {
+			lost = append(lost, fmt.Sprintf("%s of %s (%s)", strings.Join(pinned, ", "), b.Name, b.ID))
+		}
+	}
+	if len(lost) == 0 {
+		return ""
+	}
+	slices.Sort(lost)
+	return "only it has the pinned snapshots " + strings.Join(lost, "; ") + ": pin snapshots of the new store in their place"
 }
 
 // salvageVectors copies the vectors that have their checksum.
@@ -166,4 +234,15 @@ func listCodebases(dir string) (found map[store.CodebaseID]store.Codebase, err e
 func openReadOnly(dir string) (*sql.DB, error) {
 	s := &Store{dir: dir}
 	return sql.Open("sqlite", s.dsn("mode=ro&"+readerParameters))
+}
+
+// CopyTo writes the database, as it is in this process, into a directory that has none, for
+// Salvage: the files of an open database that was removed have no names.
+func (s *Store) CopyTo(ctx context.Context, dir string) error {
+	return s.alone(ctx, func(c *session) error {
+		if _, err := c.conn.ExecContext(ctx, "VACUUM INTO ?", filepath.Join(dir, fileName)); err != nil {
+			return fmt.Errorf("copy the database to %s: %w", dir, err)
+		}
+		return nil
+	})
 }

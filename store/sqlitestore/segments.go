@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -217,14 +218,39 @@ func (s *Store) sweepSegments(c *session, unfinished bool) error {
 type mappedSegments struct {
 	mu       sync.Mutex // guards what follows
 	open     map[store.SegmentID]*mapping
-	verified map[store.SegmentID]bool
+	verified map[store.SegmentID]unix.Stat_t // as they were then
 }
 
 // mapping is a mapped file. It is unmapped when its last reader closes it.
 type mapping struct {
 	id    store.SegmentID
+	file  *os.File
 	data  []byte
+	sum   uint64
+	seen  unix.Stat_t // of the file when its checksum was taken
 	users int
+}
+
+// check looks whether the file was changed since its checksum was taken, and takes that again
+// then. The file is open, so that one that was collected stays whole.
+func (p *mapping) check() error {
+	var now unix.Stat_t
+	if err := unix.Fstat(int(p.file.Fd()), &now); err != nil {
+		return fmt.Errorf("segment %d: %w", p.id, err)
+	}
+	if now.Size == p.seen.Size && now.Mtim == p.seen.Mtim && now.Ctim == p.seen.Ctim {
+		return nil
+	}
+	sum := xxhash.New()
+	n, err := io.Copy(sum, io.NewSectionReader(p.file, 0, now.Size)) // the mapping faults where the file was cut short
+	if err != nil {
+		return fmt.Errorf("segment %d: %w", p.id, err)
+	}
+	if n != int64(len(p.data)) || sum.Sum64() != p.sum {
+		return fmt.Errorf("segment %d: %w: %w", p.id, store.ErrCorrupt, store.ErrChecksum)
+	}
+	p.seen = now
+	return nil
 }
 
 // OpenSegment maps a segment. Its checksum is verified when the process first opens it.
@@ -256,55 +282,60 @@ func (m *mappedSegments) take(g segment, path string) (*openSegment, error) {
 	defer m.mu.Unlock()
 	held, ok := m.open[g.ref.ID]
 	if !ok {
-		data, err := mapFile(path, g.ref.Bytes)
-		if err != nil {
+		held = &mapping{id: g.ref.ID, sum: g.sum, seen: m.verified[g.ref.ID]}
+		var err error
+		if held.file, held.data, err = mapFile(path, g.ref.Bytes); err != nil {
 			return nil, fmt.Errorf("segment %d: %w", g.ref.ID, err)
 		}
-		held = &mapping{id: g.ref.ID, data: data}
-		if !m.verified[g.ref.ID] {
-			if xxhash.Sum64(data) != g.sum {
-				return nil, errors.Join(fmt.Errorf("segment %d: %w: %w", g.ref.ID, store.ErrCorrupt, store.ErrChecksum), held.unmap())
-			}
-			m.verified[g.ref.ID] = true
+		if err := held.check(); err != nil {
+			return nil, errors.Join(err, held.unmap())
 		}
 		m.open[g.ref.ID] = held
+	} else if err := held.check(); err != nil {
+		return nil, err
 	}
+	m.verified[g.ref.ID] = held.seen
 	held.users++
 	return &openSegment{all: m, mapping: held}, nil
 }
 
-// mapFile maps a file of the size given.
-func mapFile(path string, size int64) ([]byte, error) {
-	f, err := os.Open(path)
+// mapFile opens and maps a file of the size given.
+func mapFile(path string, size int64) (f *os.File, data []byte, err error) {
+	f, err = os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("its file is gone: %w: %w", store.ErrCorrupt, err)
+		return nil, nil, fmt.Errorf("its file is gone: %w: %w", store.ErrCorrupt, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer func() { _ = f.Close() }() // the mapping outlives it
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if info.Size() != size {
-		return nil, fmt.Errorf("%d bytes, want %d: %w: %w", info.Size(), size, store.ErrCorrupt, store.ErrChecksum)
+		return nil, nil, fmt.Errorf("%d bytes, want %d: %w: %w", info.Size(), size, store.ErrCorrupt, store.ErrChecksum)
 	}
 	if size == 0 {
-		return nil, nil
+		return f, nil, nil
 	}
-	data, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	data, err = unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
-		return nil, fmt.Errorf("map: %w", err)
+		return nil, nil, fmt.Errorf("map: %w", err)
 	}
-	return data, nil
+	return f, data, nil
 }
 
 func (p *mapping) unmap() error {
+	err := p.file.Close()
 	if p.data == nil {
-		return nil
+		return err
 	}
-	return unix.Munmap(p.data)
+	return errors.Join(unix.Munmap(p.data), err)
 }
 
 // openSegment is one reader's hold on a mapping.
@@ -316,6 +347,14 @@ type openSegment struct {
 
 // Bytes returns the mapped file.
 func (o *openSegment) Bytes() []byte { return o.mapping.data }
+
+// Check returns an error that wraps store.ErrCorrupt when the file was changed under its
+// readers. It costs a look at the file's times.
+func (o *openSegment) Check() error {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	return o.mapping.check()
+}
 
 // Close gives the hold back.
 func (o *openSegment) Close() (err error) {

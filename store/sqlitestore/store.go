@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -28,7 +29,8 @@ type Store struct {
 	now    func() time.Time
 	log    *slog.Logger
 	epoch  string
-	schema int64 // version of the schema that this binary writes
+	schema int64                  // version of the schema that this binary writes
+	opened map[string]os.FileInfo // the database and its log
 
 	db      *sql.DB // reading connections
 	writers *sql.DB // the one writing connection

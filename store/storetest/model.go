@@ -158,7 +158,7 @@ func (m *model) codebaseWords(t *rapid.T) {
 		case "clear":
 			return nil, s.Clear(m.ctx, id)
 		case "forget":
-			return nil, s.Forget(m.ctx, id)
+			return nil, s.Forget(m.ctx, id, true)
 		case "identity":
 			return nil, s.SetIdentity(m.ctx, id, store.RootIdentity{Device: 1})
 		}

@@ -177,7 +177,7 @@ func testSealIsConfirmed(t *testing.T, e *env) {
 	_, err = e.s.ForgetFailures(e.ctx, id, "x")
 	e.ok(err)
 	agree("unparked", embed)
-	e.ok(e.s.Forget(e.ctx, id))
+	e.ok(e.s.Forget(e.ctx, id, true))
 	e.process("cd")
 	agree("after all was forgotten", chunk)
 	e.ok(e.s.Seal(e.ctx, store.Seal{Codebase: id, Number: 2, Level: store.LevelText, At: e.clock.now(), Segments: []store.SegmentID{sid}}))
@@ -263,7 +263,7 @@ func testForget(t *testing.T, e *env) {
 	e.process("one")
 	e.ok(e.s.PutStats(e.ctx, id, []store.StatEntry{{Path: "x"}}, nil))
 	for range 2 {
-		e.ok(e.s.Forget(e.ctx, id))
+		e.ok(e.s.Forget(e.ctx, id, true))
 	}
 	key := store.SyntaxKey{Content: hashOf("one"), Version: recipe("m1").SyntaxVersion("Go")}
 	has, err := e.s.HasSyntax(e.ctx, []store.SyntaxKey{key})
@@ -275,7 +275,7 @@ func testForget(t *testing.T, e *env) {
 	}
 	e.same("contents", e.held("one", "two"), []string{"one", "two"})
 	e.same("manifest", len(e.manifest(id, 1)), 2)
-	e.is(e.s.Forget(e.ctx, "nobody"), store.ErrNotFound)
+	e.is(e.s.Forget(e.ctx, "nobody", true), store.ErrNotFound)
 }
 
 // testForgetSharedVectors forgets a codebase whose texts another one has, too: that one is
@@ -285,7 +285,7 @@ func testForgetSharedVectors(t *testing.T, e *env) {
 	e.step(a, edit{put: map[string]string{"x": "ab"}})
 	e.step(b, edit{put: map[string]string{"y": "bc", "z": "de"}})
 	e.process("ab", "bc", "de")
-	e.ok(e.s.Forget(e.ctx, a))
+	e.ok(e.s.Forget(e.ctx, a, true))
 	keys := []store.SyntaxKey{key("ab"), key("bc"), key("de")}
 	has, err := e.s.HasSyntax(e.ctx, keys)
 	e.ok(err)
@@ -298,6 +298,38 @@ func testForgetSharedVectors(t *testing.T, e *env) {
 	marked, err = e.s.HasEmbedded(e.ctx, embedding, keys)
 	e.ok(err)
 	e.same("marks later", marked, map[store.SyntaxKey]bool{key("bc"): true, key("de"): true})
+}
+
+// testForgetKeepsPaidVectors forgets a codebase without its vectors: its syntaxes are made
+// again, and no text is embedded again.
+func testForgetKeepsPaidVectors(t *testing.T, e *env) {
+	a := e.register("a")
+	e.step(a, edit{put: map[string]string{"x": "ab"}})
+	e.process("ab")
+	embedding := recipe("m1").Embedding.Key()
+	texts := []merkle.Hash{chunkHash('a'), chunkHash('b')}
+	held := func() int {
+		t.Helper()
+		found, err := e.s.Vectors(e.ctx, embedding, texts)
+		e.ok(err)
+		return len(found)
+	}
+	before := held()
+	e.ok(e.s.Forget(e.ctx, a, false))
+	has, err := e.s.HasSyntax(e.ctx, []store.SyntaxKey{key("ab")})
+	e.ok(err)
+	e.same("syntaxes", len(has), 0)
+	marked, err := e.s.HasEmbedded(e.ctx, embedding, []store.SyntaxKey{key("ab")})
+	e.ok(err)
+	e.same("marks", len(marked), 0)
+	e.same("vectors", held(), before)
+	if before == 0 {
+		t.Error("there were no vectors to keep")
+	}
+	e.ok(e.s.Forget(e.ctx, a, true))
+	e.process("ab")
+	e.ok(e.s.Forget(e.ctx, a, true))
+	e.same("vectors, when they are to be forgotten", held(), 0)
 }
 
 func testSegments(t *testing.T, e *env) {

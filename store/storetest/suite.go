@@ -122,6 +122,7 @@ func seals() []check {
 		{"Segments", testSegments},
 		{"Forget", testForget},
 		{"ForgetSharedVectors", testForgetSharedVectors},
+		{"ForgetKeepsPaidVectors", testForgetKeepsPaidVectors},
 		{"SetCurrent", testSetCurrent},
 		{"OutboxOrder", testOutboxOrder},
 		{"LogPosition", testLogPosition},

@@ -47,6 +47,8 @@ type Checker struct {
 	Advise func(id store.CodebaseID, err error) error
 	// Warnings are what an answer about a codebase has to tell beside the verdict.
 	Warnings func(id store.CodebaseID, state search.Freshness) []search.Warning
+	// Hindered reports whether workers met damage of late, over which nothing may be sealed.
+	Hindered func() bool
 	// Proven is told of a codebase whose tree was proven to be served, by a recipe in force.
 	Proven func(ctx context.Context, id store.CodebaseID) error
 	Now    func() time.Time
@@ -148,6 +150,7 @@ func (c *Checker) catchUp(ctx context.Context, id store.CodebaseID, seen merkles
 	defer timer.Stop()
 	patience := time.NewTimer(d.MaxWait / 2)
 	defer patience.Stop()
+	var hindered <-chan time.Time // ends the wait when no seal may come of it
 	for {
 		changed := c.Hub.Changed(id)
 		served, err := store.Served(ctx, c.Reads, id)
@@ -165,6 +168,9 @@ func (c *Checker) catchUp(ctx context.Context, id store.CodebaseID, seen merkles
 			return search.Behind, err
 		}
 		state = search.CaughtUp
+		if hindered == nil && c.Hindered() {
+			hindered = time.After(min(d.MaxWait, damagePatience))
+		}
 		c.Sealer.Want(id)
 		select {
 		case <-changed:
@@ -174,11 +180,16 @@ func (c *Checker) catchUp(ctx context.Context, id store.CodebaseID, seen merkles
 			}
 		case <-timer.C:
 			return search.Behind, nil
+		case <-hindered:
+			return search.Behind, nil
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
 }
+
+// damagePatience is how long a reader waits for changes while workers meet damage.
+const damagePatience = 2 * time.Second
 
 // rolledBack reports whether an older snapshot is served although the newest is sealed.
 func (c *Checker) rolledBack(ctx context.Context, id store.CodebaseID) (bool, error) {

@@ -170,8 +170,8 @@ func newChecker(s store.Store, f *freshness.Followers, hub *freshness.Hub, seale
 		Reads: s, Recipe: recipe(), Followers: f, Hub: hub, Sealer: sealer, Now: time.Now,
 		Away:     func() bool { return false },
 		Advise:   func(_ store.CodebaseID, err error) error { return err },
-		Warnings: func(store.CodebaseID, search.Freshness) []search.Warning { return nil },
-		Proven:   func(context.Context, store.CodebaseID) error { return errors.New("nothing was proven") },
+		Hindered: func() bool { return false }, Warnings: func(store.CodebaseID, search.Freshness) []search.Warning { return nil },
+		Proven: func(context.Context, store.CodebaseID) error { return errors.New("nothing was proven") },
 	}
 }
 

@@ -3,6 +3,7 @@ package natsbus_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,14 +17,24 @@ import (
 	"github.com/freshet/freshet/pipeline/bus/natsbus"
 )
 
-// accountsServer runs the configuration cmd/nats.conf, on another port and in another
-// directory. The password of a user is the user's name. The variables are the process's: the
+// accountsServer runs the configuration cmd/nats.conf, on another port and in
+// another directory. The password of a user is the user's name. The variables are the process's: the
 // test that calls it is not parallel.
 func accountsServer(t *testing.T) *server.Server {
 	t.Helper()
+	return changedServer(t, func(config string) string { return config })
+}
+
+// changedServer is accountsServer with a change to the configuration.
+func changedServer(t *testing.T, change func(config string) string) *server.Server {
+	t.Helper()
 	t.Setenv("ONE_PASSWORD", "one")
 	t.Setenv("TWO_PASSWORD", "two")
-	options, err := server.ProcessConfigFile(filepath.Join("..", "..", "..", "cmd", "nats.conf"))
+	config, err := os.ReadFile(filepath.Join("..", "..", "..", "cmd", "nats.conf"))
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "nats.conf")
+	must(t, os.WriteFile(path, []byte(change(string(config))), 0o600))
+	options, err := server.ProcessConfigFile(path)
 	must(t, err)
 	if !options.JetStream || options.StoreDir == "" || options.Host != "127.0.0.1" || !options.SyncAlways {
 		t.Errorf("nats.conf is not complete: %+v", options)
@@ -262,8 +273,70 @@ func assail(t *testing.T, srv *server.Server) (worked []string) {
 // TestAccountsWithstandAttacks runs the configuration cmd/nats.conf, and has tenant two try
 // on tenant one what JetStream offers: none of it works.
 func TestAccountsWithstandAttacks(t *testing.T) {
-	if worked := assail(t, accountsServer(t)); len(worked) > 0 {
+	srv := accountsServer(t)
+	if found := crossings(t, srv); len(found) > 0 {
+		t.Errorf("these cross from one tenant to another: %q", found)
+	}
+	if worked := assail(t, srv); len(worked) > 0 {
 		t.Errorf("with an account for each tenant these attacks work: %q", worked)
+	}
+}
+
+// crossings lists what an account of a tenant exports, and what it imports from any but the
+// system: that is how messages cross accounts, under whatever subject.
+func crossings(t *testing.T, srv *server.Server) (found []string) {
+	t.Helper()
+	for _, name := range []string{"ONE", "TWO"} {
+		accounts, err := srv.Accountz(&server.AccountzOptions{Account: name})
+		must(t, err)
+		for _, e := range accounts.Account.Exports {
+			found = append(found, name+" exports "+string(e.Subject))
+		}
+		for _, i := range accounts.Account.Imports {
+			if i.Account != srv.SystemAccount().Name {
+				found = append(found, name+" imports "+string(i.Subject)+" of "+i.Account)
+			}
+		}
+	}
+	return found
+}
+
+// What an operator may add to nats.conf that lets one tenant at the log of another is found:
+// an export that everybody may import, the same with an import, and one under another name.
+func TestAttacksFindAnExportedLog(t *testing.T) {
+	const get = "$JS.API.STREAM.MSG.GET.freshet-one"
+	export := func(config string) string {
+		return strings.Replace(config, "  ONE {", "  ONE {\n    exports: [{ service: \""+get+"\" }]", 1)
+	}
+	for _, c := range []struct {
+		name, to string
+		imported bool
+		want     []string
+	}{
+		{name: "exported", want: []string{"ONE exports " + get}},
+		{name: "imported", imported: true, to: get, want: []string{"ONE exports " + get, "TWO imports " + get + " of ONE"}},
+		{name: "imported under another name", imported: true, to: "spy", want: []string{"ONE exports " + get, "TWO imports " + get + " of ONE"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			srv := changedServer(t, func(config string) string {
+				if config = export(config); c.imported {
+					config = strings.Replace(config, "  TWO {", "  TWO {\n    imports: [{ service: { account: ONE, subject: \""+get+"\" }, to: \""+c.to+"\" }]", 1)
+				}
+				return config
+			})
+			if diff := cmp.Diff(c.want, crossings(t, srv)); diff != "" {
+				t.Errorf("crossings (-want +got):\n%s", diff)
+			}
+			if c.to != "spy" {
+				return
+			}
+			one := openTenant(t, natsbus.Options{URL: tenantURL(srv, "one"), Tenant: "one"})
+			publishBatch(t, one, "secret", 0, 3, 10)
+			if newAttacker(t, srv).ask(c.to, map[string]any{"seq": 1}) == nil {
+				t.Error("the log is not read through the import, so that nothing shows that it is one")
+			}
+			must(t, one.Close())
+		})
 	}
 }
 
