@@ -30,6 +30,7 @@ func chain() map[string][]string {
 		"sync/ignore":        {},
 		"sync/language":      {},
 		"store/lexical":      {},
+		"store/trigram":      {},
 		"store/secret":       {},
 		"store":              {"sync/merkle"},
 		"store/...":          {"sync/merkle", "store", "store/...", "migrations"},

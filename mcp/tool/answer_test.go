@@ -77,7 +77,7 @@ func TestFieldTable(t *testing.T) {
 			}
 		}
 		for name, from := range since {
-			optional := slices.Contains([]string{"seen", "index", "total_lines", "explain"}, name)
+			optional := slices.Contains([]string{"seen", "index", "total_lines", "explain", "marks"}, name)
 			if _, ok := shown[name]; !ok && !optional && rank(from) <= rank(verbosity) {
 				t.Errorf("%s is not shown at %s", name, verbosity)
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,8 +105,7 @@ func (c *call) otherQuery() []NextStep {
 	}
 	switch mode, _ := c.repeat["mode"].(string); search.Mode(mode) {
 	case search.ModeRegex:
-		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		return []NextStep{c.again(map[string]any{"query": regexp.QuoteMeta(line)}, "looks for the text itself, every sign of it taken as it stands")}
+		return []NextStep{c.again(map[string]any{"mode": string(search.ModeExact)}, "looks for the text itself, every sign of it taken as it stands")}
 	case search.ModePath:
 		return []NextStep{c.again(map[string]any{"mode": string(search.ModeText)}, "looks for the words inside the files")}
 	}

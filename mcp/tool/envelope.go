@@ -145,13 +145,15 @@ type Hit struct {
 	Index string `json:"index,omitempty"`
 	Lines int    `json:"total_lines,omitempty"`
 
-	Language        string      `json:"language,omitempty"`
-	Parameters      []string    `json:"parameters,omitempty"`
-	Doc             string      `json:"doc,omitempty"`
-	DependsOn       []string    `json:"depends_on,omitempty"`
-	Content         string      `json:"content,omitempty"`
-	SimilarityScore float64     `json:"similarity_score,omitempty"`
-	ContentHash     merkle.Hash `json:"content_hash,omitzero"`
+	Language   string   `json:"language,omitempty"`
+	Parameters []string `json:"parameters,omitempty"`
+	Doc        string   `json:"doc,omitempty"`
+	DependsOn  []string `json:"depends_on,omitempty"`
+	Content    string   `json:"content,omitempty"`
+	// Marks are where a matching line matches, in bytes of Content.
+	Marks           []search.Mark `json:"marks,omitempty"`
+	SimilarityScore float64       `json:"similarity_score,omitempty"`
+	ContentHash     merkle.Hash   `json:"content_hash,omitzero"`
 
 	ContextBefore string          `json:"context_before,omitempty"`
 	ContextAfter  string          `json:"context_after,omitempty"`

@@ -44,7 +44,7 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 		ID: hitID(found), Kind: found.Kind, FilePath: merkle.QuotePath(found.Path),
 		StartLine: start, EndLine: end, FQN: nameOf(found), Language: found.Language,
 		SimilarityScore: found.Score, ContentHash: found.Content, Explain: found.Explain,
-		Content: excerpt(data, start, end),
+		Content: excerpt(data, start, end), Marks: found.Marks,
 	}
 	if around > 0 {
 		hit.ContextBefore = excerpt(data, max(1, start-around), start-1)
@@ -73,7 +73,7 @@ func (b *bodies) hit(ctx context.Context, found search.Hit, around int) (Hit, er
 	d := syntax.Definitions[at]
 	describe(&hit, syntax, at)
 	hit.SymbolKind, hit.Signature = d.Kind, d.Signature
-	if found.Kind == search.HitChunk && !strings.HasSuffix(found.Breadcrumb, " "+d.Name) {
+	if (found.Kind == search.HitChunk || found.Kind == search.HitLine) && !strings.HasSuffix(found.Breadcrumb, " "+d.Name) {
 		hit.FQN = qualifiedName(syntax, at)
 	}
 	return hit, nil

@@ -180,7 +180,7 @@ func refusal(r Reading, mode search.Mode) string {
 	case permission.Serve, permission.TextServes && r.CanEmbed:
 		return ""
 	case permission.TextServes:
-		return "queries cannot be embedded as the index was; mode text, symbol, path and regex still answer"
+		return "queries cannot be embedded as the index was; modes text, symbol, path, exact and regex still answer"
 	}
 	return "queries cannot be compared with an index of another query side"
 }

@@ -18,7 +18,7 @@ type HitField struct {
 func HitFields() []HitField {
 	return []HitField{
 		{"id", VerbositySummary, "names the item; a target of read_code"},
-		{"kind", VerbositySummary, "chunk, symbol or file"},
+		{"kind", VerbositySummary, "chunk, symbol, file or line"},
 		{"file_path", VerbositySummary, "relative to the root, with slashes"},
 		{"start_line", VerbositySummary, "first line, from 1"},
 		{"end_line", VerbositySummary, "last line, inclusive"},
@@ -35,6 +35,7 @@ func HitFields() []HitField {
 		{"doc", VerbosityStandard, "the comment above it: two sentences, at full all of it"},
 		{"depends_on", VerbosityStandard, "what it refers to: the first 8 names, at full 50"},
 		{"content", VerbosityStandard, "the lines"},
+		{"marks", VerbosityFull, "where a line matches, in bytes of content; of modes exact and regex"},
 		{"similarity_score", VerbosityStandard, "by which hits are ordered"},
 		{"content_hash", VerbosityStandard, "SHA-256 of the file"},
 		{"context_before", VerbosityFull, "lines before it, as many as were asked for"},
@@ -63,7 +64,7 @@ func project(h Hit, v Verbosity) Hit {
 	case VerbosityStandard:
 		h.Doc = sentences(h.Doc, standardSentences)
 		h.DependsOn = slices.Clone(h.DependsOn[:min(len(h.DependsOn), standardDependencies)])
-		h.ContextBefore, h.ContextAfter = "", ""
+		h.ContextBefore, h.ContextAfter, h.Marks = "", "", nil
 	}
 	return h
 }

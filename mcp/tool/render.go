@@ -19,8 +19,13 @@ func Render(e *Envelope, format string) string {
 // and made Visible.
 func Markdown(e *Envelope) string {
 	var b strings.Builder
-	for _, hit := range e.Results {
-		writeHit(&b, hit)
+	for i := 0; i < len(e.Results); i++ {
+		if n := sameFile(e.Results[i:]); n > 0 {
+			writeLines(&b, e.Results[i:i+n])
+			i += n - 1
+			continue
+		}
+		writeHit(&b, e.Results[i])
 	}
 	writeReport(&b, e)
 	for _, w := range e.Warnings {

@@ -18,8 +18,13 @@ func agentMarkdown(e *Envelope) string {
 	for _, w := range e.Warnings {
 		fmt.Fprintf(&b, "warning %s: %s\n", w.Code, oneLine(w.Message))
 	}
-	for i, hit := range e.Results {
-		writeAgentHit(&b, i+1, hit)
+	for i := 0; i < len(e.Results); i++ {
+		if n := sameFile(e.Results[i:]); n > 0 {
+			writeAgentLines(&b, e.Results[i:i+n])
+			i += n - 1
+			continue
+		}
+		writeAgentHit(&b, i+1, e.Results[i])
 	}
 	var report strings.Builder
 	writeReport(&report, e)

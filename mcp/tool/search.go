@@ -105,7 +105,7 @@ func (c *call) at(ctx context.Context, b store.Codebase, p SearchParams, o *Chec
 func (p SearchParams) query() (search.Query, error) {
 	q := search.Query{
 		Text: p.Query, Mode: search.Mode(p.Mode), Limit: p.Limit,
-		Paths: p.Paths, Languages: p.Langs, Kinds: p.Kinds, Explain: p.Explain,
+		Paths: p.Paths, Languages: p.Langs, Kinds: p.Kinds, Explain: p.Explain, Case: search.Case(p.Case),
 	}
 	if q.Mode == "" {
 		q.Mode = search.ModeHybrid
@@ -114,12 +114,16 @@ func (p SearchParams) query() (search.Query, error) {
 		q.Limit = DefaultLimit
 	}
 	switch {
-	case strings.TrimSpace(q.Text) == "":
+	case q.Text == "" || !q.Mode.ListsLines() && strings.TrimSpace(q.Text) == "":
 		return q, Invalid("query", "is empty")
 	case len(q.Text) > MaxQuery:
 		return q, Invalid("query", fmt.Sprintf("is longer than %d bytes", MaxQuery))
 	case !slices.Contains(search.Modes(), q.Mode):
 		return q, Invalid("mode", "unknown mode "+p.Mode, allowed(search.Modes())...)
+	case q.Case != "" && !slices.Contains(search.Cases(), q.Case):
+		return q, Invalid("case", "unknown rule "+p.Case, allowed(search.Cases())...)
+	case q.Case != "" && !q.Mode.ListsLines():
+		return q, Invalid("case", "is for modes exact and regex: leave it out in mode "+string(q.Mode))
 	case q.Limit < 0 || q.Limit > MaxLimit:
 		return q, Invalid("limit", fmt.Sprintf("must lie between 1 and %d", MaxLimit))
 	case p.Context < 0 || p.Context > MaxContext:
@@ -180,7 +184,7 @@ func (c *call) answer(ctx context.Context, b store.Codebase, o CheckOptions, q s
 	}
 	found := answer{reading: reading, options: o, query: q}
 	if at != "" {
-		if q.Mode == search.ModeRegex {
+		if q.Mode.ListsLines() {
 			q.From, err = c.readPlace(at, reading.View.Snapshot.Number, found.digest())
 		} else {
 			q.Offset, err = c.readCursor(at, reading.View.Snapshot.Number, found.digest())
@@ -332,7 +336,7 @@ func (c *call) count(a answer, looked, dropped int) {
 			e.NotSearched = &search.NotSearched{Files: v.Parked}
 		}
 	}
-	if a.query.Mode == search.ModeRegex {
+	if a.query.Mode.ListsLines() {
 		place := a.behind(looked)
 		e.RemainingCount = max(0, a.result.Total-place.Found)
 		if e.HasMore = e.RemainingCount > 0 || e.NotSearched != nil && e.NotSearched.Ahead; e.HasMore {

@@ -2,8 +2,9 @@ package tool
 
 // SearchCodebase are the parameters of search_codebase.
 type SearchCodebase struct {
-	Query string `json:"query" jsonschema:"words, a question, a symbol name, a path or a regular expression, by mode"`
-	Mode  string `json:"mode,omitempty" jsonschema:"hybrid (default), semantic, text, symbol, path or regex (RE2, every matching line)"`
+	Query string `json:"query" jsonschema:"words, a question, a symbol name, a path, a literal or a regular expression, by mode"`
+	Mode  string `json:"mode,omitempty" jsonschema:"hybrid (default), semantic, text, symbol, path; exact (a literal) and regex (RE2) give every matching line"`
+	Case  string `json:"case,omitempty" jsonschema:"of modes exact and regex: smart (exact's default: a capital letter makes it matter), sensitive (regex's default) or insensitive"`
 	Where
 	Paths   []string `json:"paths,omitempty" jsonschema:"globs that keep files; a leading ! takes files out"`
 	Langs   []string `json:"langs,omitempty" jsonschema:"file types: languages, or extensions with their dot"`

@@ -145,7 +145,7 @@ func (c *call) mark(hits []Hit) {
 	seen := 0
 	for i := range hits {
 		h := &hits[i]
-		if c.shape.Verbosity != VerbositySummary {
+		if c.shape.Verbosity != VerbositySummary && h.Kind != search.HitLine { // a line is no longer than saying so
 			item := shownItem{sessionDigest(c.env.Codebase.ID, h.ID), h.ContentHash.Short()}
 			c.shown[h.ID] = item
 			if h.Seen = slices.Contains(c.memory.Shown, item); h.Seen {
@@ -225,4 +225,4 @@ func (c *call) compareHits(a, b Hit) int {
 }
 
 // ranks reports whether hits of a mode are ordered by scores that a boost may change.
-func ranks(mode search.Mode) bool { return mode != search.ModeRegex && mode != search.ModePath }
+func ranks(mode search.Mode) bool { return !mode.ListsLines() && mode != search.ModePath }

@@ -139,7 +139,7 @@ func TestKeptPathsAreAskedAbout(t *testing.T) {
 // out, their files named and behind, and a step repairs. A strict read is refused.
 func TestDamagedHitsCostThemselves(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []search.Mode{search.ModeHybrid, search.ModeText, search.ModeSemantic, search.ModeSymbol, search.ModeRegex} {
+	for _, mode := range []search.Mode{search.ModeHybrid, search.ModeText, search.ModeSemantic, search.ModeSymbol, search.ModeExact, search.ModeRegex} {
 		w := indexed(t)
 		w.Write(root, "again.go", "// greet again\nfunc Greet() {}\n")
 		call(t, w, "sync", tool.ManageParams{Scope: scope(), Wait: true})

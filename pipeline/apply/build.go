@@ -20,6 +20,7 @@ const (
 	segmentFiles = 8192
 	pageFiles    = 128
 	largeBytes   = 4 << 20 // of source: such segments take turns among codebases
+	trigramFiles = 16      // the fewest files of a segment that are worth an index of trigrams
 )
 
 func byPath(a, b store.FileEntry) int { return strings.Compare(a.Path, b.Path) }
@@ -125,7 +126,9 @@ func split(entries []store.FileEntry, builders int) [][]store.FileEntry {
 
 // encode builds the bytes of one segment, unless files are torn.
 func (s *Sealer) encode(ctx context.Context, entries []store.FileEntry, want standard) (data []byte, chunks int, torn []tornFile, err error) {
-	builder := segment.NewBuilder(segment.Options{Dimension: s.opts.Recipe.Embedding.Dimension})
+	builder := segment.NewBuilder(segment.Options{
+		Dimension: s.opts.Recipe.Embedding.Dimension, Trigrams: len(entries) >= trigramFiles,
+	})
 	for len(entries) > 0 {
 		page := entries[:min(pageFiles, len(entries))]
 		entries = entries[len(page):]

@@ -11,9 +11,11 @@ import (
 // Bounds of a scan. A step is one instruction of a compiled expression tried at one byte,
 // which takes at most about 10 ns.
 const (
-	scanSteps = 1 << 30 // of one answer, unless Options say otherwise
-	// lineShare is the part of the steps of an answer that one line may cost: a line that
-	// would cost more is never looked at, whatever time there is, and said to be so.
+	scanSteps = 1 << 33 // of one answer, unless Options say otherwise
+	// lineSteps and lineShare bound what one line may cost, the latter as a part of the steps
+	// of an answer: a line that would cost more is never looked at, whatever time there is,
+	// and said to be so.
+	lineSteps = 1 << 27
 	lineShare = 8
 	// lookSteps is how much is done between two looks at the clock and the context.
 	lookSteps = 1 << 20
@@ -40,7 +42,13 @@ type budget struct {
 
 func (r *run) newBudget(ctx context.Context) *budget {
 	return &budget{ctx: ctx, now: r.options.Now, deadline: r.options.Now().Add(r.options.RegexDeadline),
-		steps: r.options.RegexSteps, most: max(1, r.options.RegexSteps/lineShare)}
+		steps: r.options.RegexSteps, most: max(1, min(lineSteps, r.options.RegexSteps/lineShare))}
+}
+
+// share is a budget of the same time and as many steps, for a look at one file: the first
+// of the scan or a later one. What the look spends is to be taken off b.
+func (b *budget) share(first bool) *budget {
+	return &budget{ctx: b.ctx, now: b.now, deadline: b.deadline, steps: b.steps, most: b.most, began: !first}
 }
 
 // spent looks at the clock and reports whether the scan has to stop.

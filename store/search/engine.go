@@ -28,10 +28,10 @@ type Options struct {
 	Oversample int
 	// IdleSegments is how many segments stay open that no query is using, 0 means 256.
 	IdleSegments int
-	// RegexDeadline bounds the scan of a regular expression, 0 means two seconds.
+	// RegexDeadline bounds the scan of a regular expression, 0 means ten seconds.
 	RegexDeadline time.Duration
 	// RegexSteps bounds its work, counted as bytes times the instructions of the compiled
-	// expression, 0 means 2^30; one line may cost an eighth of it.
+	// expression, 0 means 2^33; one line may cost an eighth of it, 2^27 at most.
 	RegexSteps int64
 	// Now is the clock of that deadline and of what is kept for a while, nil means time.Now.
 	Now func() time.Time
@@ -65,7 +65,7 @@ func New(source Source, embedder QueryEmbedder, options Options) *Engine {
 		options.IdleSegments = 256
 	}
 	if options.RegexDeadline <= 0 {
-		options.RegexDeadline = 2 * time.Second
+		options.RegexDeadline = 10 * time.Second
 	}
 	if options.RegexSteps <= 0 {
 		options.RegexSteps = scanSteps
@@ -175,8 +175,8 @@ func (r *run) answer(ctx context.Context) error {
 		return r.symbols(ctx)
 	case ModePath:
 		return r.paths()
-	case ModeRegex:
-		return r.regex(ctx)
+	case ModeExact, ModeRegex:
+		return r.lines(ctx)
 	default:
 		return r.chunks(ctx)
 	}

@@ -38,7 +38,8 @@ func TestBadQueryNamesItsField(t *testing.T) {
 		{"expression", search.Query{Text: "a(", Mode: search.ModeRegex}, "text"},
 		{"long expression", search.Query{Text: strings.Repeat("a", 1001), Mode: search.ModeRegex}, "text"},
 		{"repeats", search.Query{Text: ".{900}x", Mode: search.ModeRegex}, "text"},
-		{"line break", search.Query{Text: `a\nb`, Mode: search.ModeRegex}, "text"},
+		{"case", search.Query{Text: "x", Mode: search.ModeExact, Case: "upper"}, "case"},
+		{"case of a ranking", search.Query{Text: "x", Case: search.CaseSmart}, "case"},
 		{"large program", search.Query{Text: strings.Repeat("(a{200}|b)", 40), Mode: search.ModeRegex}, "text"},
 	}
 	m := newMemory()

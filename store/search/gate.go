@@ -50,7 +50,7 @@ func JudgeFields(fields []store.FieldChange, mode Mode) Permission {
 // withoutVectors reports whether a mode compares no vectors.
 func withoutVectors(mode Mode) bool {
 	switch mode {
-	case ModeText, ModeSymbol, ModePath, ModeRegex:
+	case ModeText, ModeSymbol, ModePath, ModeExact, ModeRegex:
 		return true
 	}
 	return false

@@ -9,7 +9,7 @@ import (
 // Limits of a query.
 const (
 	MaxQueryBytes   = 2000
-	MaxPatternBytes = 1000 // of a regular expression
+	MaxPatternBytes = 1000 // in modes exact and regex
 	MaxLimit        = 100
 	MaxOffset       = 1 << 30 // more than any list has
 	MaxFilters      = 64      // globs, languages or kinds
@@ -54,12 +54,16 @@ func (q Query) prepare() (Query, error) {
 			allowed[i] = string(mode)
 		}
 		return q, &BadQuery{Field: "mode", Message: fmt.Sprintf("no mode %q", q.Mode), Allowed: allowed}
-	case strings.TrimSpace(q.Text) == "":
+	case q.Text == "" || !q.Mode.ListsLines() && strings.TrimSpace(q.Text) == "":
 		return bad("text", "is empty")
 	case len(q.Text) > MaxQueryBytes:
 		return bad("text", "has %d bytes, at most %d", len(q.Text), MaxQueryBytes)
-	case q.Mode == ModeRegex && len(q.Text) > MaxPatternBytes:
-		return bad("text", "has %d bytes, a regular expression has at most %d", len(q.Text), MaxPatternBytes)
+	case q.Mode.ListsLines() && len(q.Text) > MaxPatternBytes:
+		return bad("text", "has %d bytes, in mode %s at most %d", len(q.Text), q.Mode, MaxPatternBytes)
+	case q.Case != "" && !slices.Contains(Cases(), q.Case):
+		return q, &BadQuery{Field: "case", Message: fmt.Sprintf("no rule %q", q.Case), Allowed: []string{"smart", "sensitive", "insensitive"}}
+	case q.Case != "" && !q.Mode.ListsLines():
+		return bad("case", "is for modes exact and regex; mode %s never tells case apart", q.Mode)
 	case q.Limit < 0 || q.Limit > MaxLimit:
 		return bad("limit", "is %d, at most %d", q.Limit, MaxLimit)
 	case q.Offset < 0 || q.Offset > MaxOffset:

@@ -93,7 +93,7 @@ func (h *handle) Close() error {
 
 // put stores files as a segment and returns its ref.
 func (m *memory) put(t fataler, files []segment.File, dimension int, dead ...uint32) store.SegmentRef {
-	b := segment.NewBuilder(segment.Options{Dimension: dimension})
+	b := segment.NewBuilder(segment.Options{Dimension: dimension, Trigrams: true})
 	for _, f := range files {
 		if err := b.Add(f); err != nil {
 			t.Fatalf("add: %v", err)

@@ -5,6 +5,11 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/freshet/freshet/store/trigram"
 )
 
 // Limits of a regular expression and of its scan.
@@ -13,19 +18,64 @@ const (
 	maxInstruction = 2000
 )
 
-// pattern is a compiled regular expression over single lines, with a text that every match
-// holds, which spares most contents the expression.
-type pattern struct {
-	*regexp.Regexp
-	literal []byte
-	size    int // instructions, each of which may be tried at every byte
+// Case says whether letters that differ by case only are the same to modes exact and regex.
+type Case string
+
+// The rules of case.
+const (
+	// CaseSmart tells them apart when the text has a letter in upper case: the default of
+	// mode exact.
+	CaseSmart Case = "smart"
+	// CaseSensitive tells them apart: the default of mode regex.
+	CaseSensitive Case = "sensitive"
+	// CaseInsensitive takes them for the same.
+	CaseInsensitive Case = "insensitive"
+)
+
+// Cases lists the rules of case.
+func Cases() []Case { return []Case{CaseSmart, CaseSensitive, CaseInsensitive} }
+
+// insensitive reports whether a query takes upper and lower case for the same.
+func (q Query) insensitive() bool {
+	switch {
+	case q.Case == CaseSmart || q.Case == "" && q.Mode == ModeExact:
+		return !strings.ContainsFunc(q.Text, unicode.IsUpper)
+	default:
+		return q.Case == CaseInsensitive
+	}
 }
 
-func compilePattern(text string) (*pattern, error) {
+// pattern is what modes exact and regex look for: a compiled expression over single lines,
+// or over whole contents when it asks for a line feed.
+type pattern struct {
+	*regexp.Regexp
+	// literal is a text that every match holds, which spares most contents the expression.
+	// It is folded, and looked for in the folded content, when fold is set.
+	literal []byte
+	fold    bool
+	plain   bool           // whatever holds the literal matches
+	across  bool           // matches may go over several lines
+	size    int            // instructions, each of which may be tried at every byte
+	query   *trigram.Query // of the contents that may match
+}
+
+// compilePattern makes the pattern of a query of mode exact or regex.
+func compilePattern(q Query) (*pattern, error) {
+	text := q.Text
+	if q.Mode == ModeExact {
+		text = regexp.QuoteMeta(text)
+	}
+	flags := "(?m)"
+	if q.insensitive() {
+		flags = "(?im)"
+	}
 	bad := func(format string, arguments ...any) (*pattern, error) {
 		return nil, &BadQuery{Field: "text", Message: fmt.Sprintf(format, arguments...)}
 	}
-	tree, err := syntax.Parse(text, syntax.Perl)
+	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // told of without the flags
+		return bad("bad regular expression: %v", err)
+	}
+	tree, err := syntax.Parse(flags+text, syntax.Perl)
 	if err != nil {
 		return bad("bad regular expression: %v", err)
 	}
@@ -40,15 +90,22 @@ func compilePattern(text string) (*pattern, error) {
 	if len(program.Inst) > maxInstruction {
 		return bad("is too large: %d instructions, at most %d", len(program.Inst), maxInstruction)
 	}
-	compiled, err := regexp.Compile(text)
+	compiled, err := regexp.Compile(flags + text)
 	if err != nil {
 		return bad("bad regular expression: %v", err)
 	}
-	literal := []byte(required(tree))
-	if bytes.IndexByte(literal, '\n') >= 0 {
-		return bad("asks for a line break, and lines are matched one at a time: search for what stands on one line")
+	p := &pattern{Regexp: compiled, across: goesOn(tree), size: len(program.Inst), query: trigram.Regexp(tree)}
+	if q.Mode == ModeExact && !p.across {
+		p.plain, p.fold, p.literal = true, q.insensitive(), []byte(q.Text)
+	} else {
+		var literal string
+		literal, p.fold = required(tree)
+		p.literal = []byte(literal)
 	}
-	return &pattern{Regexp: compiled, literal: literal, size: len(program.Inst)}, nil
+	if p.fold {
+		p.literal = trigram.Fold(nil, p.literal)
+	}
+	return p, nil
 }
 
 func largestRepeat(tree *syntax.Regexp) int {
@@ -62,24 +119,59 @@ func largestRepeat(tree *syntax.Regexp) int {
 	return n
 }
 
-// required returns the longest text that every match must hold, or "".
-func required(tree *syntax.Regexp) string {
+// goesOn reports whether an expression asks for line feeds by name, or by a dot that takes
+// them: then its matches may go over several lines. A class that a line feed happens to be
+// in, as [^"], is of one line, as it is to grep.
+func goesOn(tree *syntax.Regexp) bool {
 	switch tree.Op {
 	case syntax.OpLiteral:
-		if tree.Flags&syntax.FoldCase != 0 {
-			return ""
+		return slices.Contains(tree.Rune, '\n')
+	case syntax.OpAnyChar:
+		return true
+	case syntax.OpCharClass:
+		return len(tree.Rune) == 2 && tree.Rune[0] == '\n' && tree.Rune[1] == '\n'
+	}
+	return slices.ContainsFunc(tree.Sub, goesOn)
+}
+
+// required returns the longest text that every match must hold, or "", and whether it may
+// stand there in another case.
+func required(tree *syntax.Regexp) (text string, fold bool) {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		if slices.Contains(tree.Rune, '\uFFFD') { // which also stands for bytes that are not UTF-8
+			return "", false
 		}
-		return string(tree.Rune)
+		return string(tree.Rune), tree.Flags&syntax.FoldCase != 0
 	case syntax.OpCapture, syntax.OpPlus:
 		return required(tree.Sub[0])
 	case syntax.OpConcat:
-		longest := ""
 		for _, sub := range tree.Sub {
-			if text := required(sub); len(text) > len(longest) {
-				longest = text
+			if other, folded := required(sub); len(other) > len(text) {
+				text, fold = other, folded
 			}
 		}
-		return longest
 	}
-	return ""
+	return text, fold
+}
+
+// haystack is the content as the literal is looked for in it.
+func (p *pattern) haystack(content []byte) []byte {
+	if !p.fold || len(p.literal) == 0 {
+		return content
+	}
+	return trigram.Fold(make([]byte, 0, len(content)), content)
+}
+
+// markLimit is how many places of a match are shown.
+const markLimit = 16
+
+// marks returns where a text matches.
+func (p *pattern) marks(text []byte) (marks []Mark) {
+	for _, at := range p.FindAllIndex(bytes.TrimRight(text, "\r\n"), markLimit) {
+		if at[0] < at[1] {
+			marks = append(marks, Mark{uint32(at[0]), uint32(at[1])})
+		}
+	}
+	return marks
 }

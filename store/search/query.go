@@ -22,14 +22,19 @@ const (
 	ModeSymbol Mode = "symbol"
 	// ModePath ranks files by their paths.
 	ModePath Mode = "path"
-	// ModeRegex scans the contents with an RE2 expression.
+	// ModeExact gives every line that holds a text.
+	ModeExact Mode = "exact"
+	// ModeRegex gives every line that an RE2 expression matches.
 	ModeRegex Mode = "regex"
 )
 
 // Modes lists every mode, in the order in which they are documented.
 func Modes() []Mode {
-	return []Mode{ModeHybrid, ModeSemantic, ModeText, ModeSymbol, ModePath, ModeRegex}
+	return []Mode{ModeHybrid, ModeSemantic, ModeText, ModeSymbol, ModePath, ModeExact, ModeRegex}
 }
+
+// ListsLines reports whether a mode gives matching lines, all of them, and no ranked hits.
+func (m Mode) ListsLines() bool { return m == ModeExact || m == ModeRegex }
 
 // Query is one search. The zero value of each field but Text is its default.
 type Query struct {
@@ -47,9 +52,11 @@ type Query struct {
 	// holds the start of one.
 	Kinds []string
 	// AllChunks returns every good chunk of a file; by default a file is one hit, with its
-	// best span. Mode regex returns every matching line in either case.
+	// best span. Modes exact and regex return every matching line in either case.
 	AllChunks bool
-	// From is where mode regex goes on: a place that an earlier answer gave. Offset counts
+	// Case is the rule of case of modes exact and regex; "" means the default of the mode.
+	Case Case
+	// From is where modes exact and regex go on: a place that an earlier answer gave. Offset counts
 	// from there.
 	From Place
 	// Explain fills Hit.Explain. It never changes the order.
@@ -64,6 +71,8 @@ const (
 	HitChunk  HitKind = "chunk"
 	HitSymbol HitKind = "symbol"
 	HitFile   HitKind = "file"
+	// HitLine is a line that matches, or the lines of one match.
+	HitLine HitKind = "line"
 )
 
 // Hit is one answer. Lines are 1-based and inclusive. Hits are ordered by score downwards,
@@ -83,10 +92,19 @@ type Hit struct {
 	// defines first. Located is set but for that last: also when nothing is around a line.
 	Definition *store.Definition
 	Located    bool
+	// Marks are where a matching line matches, in bytes of the line; of a match over several
+	// lines, of those lines together.
+	Marks []Mark
 	// BestStart and BestEnd are the lines of the best of the chunks that were joined.
 	BestStart, BestEnd uint32
 	Score              float64
 	Explain            *Explain
+}
+
+// Mark is a span of bytes, End excluded.
+type Mark struct {
+	Start uint32 `json:"start"`
+	End   uint32 `json:"end"`
 }
 
 // Explain is every signal that made a score. Signals that did not apply are zero.
@@ -114,7 +132,7 @@ type Result struct {
 	Total       int
 	TotalExact  bool
 	NotSearched *NotSearched
-	// Places are where mode regex goes on behind each hit. Stopped is set when its scan
+	// Places are where modes exact and regex go on behind each hit. Stopped is set when its scan
 	// ended early and the hits are all that it found: the place to go on at then.
 	Places  []Place
 	Stopped *Place

@@ -80,6 +80,9 @@ func drawQuery(t *rapid.T) search.Query {
 	switch q.Mode {
 	case search.ModeRegex:
 		q.Text = rapid.SampledFrom([]string{"close", "^x9", "(push|batch) .*", "s.rver", "retry$", "unheard", "(?i)HTTP"}).Draw(t, "pattern")
+	case search.ModeExact:
+		q.Text = rapid.SampledFrom([]string{"close", "Close", "push b", "HTTP", "ſ", "e", "unheard", " "}).Draw(t, "literal")
+		q.Case = rapid.SampledFrom(append(search.Cases(), "")).Draw(t, "case")
 	case search.ModePath:
 		q.Text = rapid.SampledFrom([]string{q.Text, "*.go", "dir1/**", "push0.go", "dir0/batch1.go", "**/close?.c"}).Draw(t, "path")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/lexical"
+	"github.com/freshet/freshet/store/trigram"
 )
 
 // Options of a Builder.
@@ -16,6 +17,9 @@ type Options struct {
 	Dimension int
 	// VectorsByKey makes entry digests count vectors by their keys; see EntryDigest.
 	VectorsByKey bool
+	// Trigrams indexes the trigrams of the contents, so that few of them are read for a
+	// literal or a regular expression. A few files are read as fast without.
+	Trigrams bool
 }
 
 // Builder collects files and makes a segment of them. The same files in the same order
@@ -40,6 +44,7 @@ type Builder struct {
 	nameKeys                   []span // lower-cased names by definition, in lowered
 	lowered                    []byte
 	vectors                    vectors
+	trigrams                   *trigram.Builder // nil without
 }
 
 // span is a place in a section of bytes.
@@ -47,12 +52,16 @@ type span struct{ offset, length uint32 }
 
 // NewBuilder returns an empty builder.
 func NewBuilder(options Options) *Builder {
-	return &Builder{
+	b := &Builder{
 		options: options, head: header{dimension: uint32(options.Dimension)},
 		terms: newInterner(), names: map[uint32]*list{}, paths: map[uint32]*list{},
 		strings: newInterner(), kinds: map[string]uint32{},
 		vectors: vectors{dimension: options.Dimension, sum: make([]float64, options.Dimension)},
 	}
+	if options.Trigrams {
+		b.trigrams = trigram.NewBuilder()
+	}
+	return b
 }
 
 // Files returns the number of files added, which is the ordinal of the next.
@@ -80,6 +89,8 @@ func (b *Builder) Add(f File) error {
 	nameTokens := b.addDefinitions(f.Syntax, firstChunk)
 	pathTokens := b.count([]byte(f.Entry.Path))
 	b.flush(func(term, n uint32) { grow(b.paths, term).add(b.head.files, n) })
+
+	b.addTrigrams(f)
 
 	digest := EntryDigest(f, b.options.VectorsByKey)
 	path, language := b.intern(f.Entry.Path), b.intern(f.Entry.Language)
@@ -125,6 +136,17 @@ func (b *Builder) check(f File) error {
 		}
 	}
 	return nil
+}
+
+// addTrigrams indexes the content of a file. A content that the store does not give is nil.
+func (b *Builder) addTrigrams(f File) {
+	switch {
+	case b.trigrams == nil:
+	case f.Content == nil && f.Entry.Size > 0:
+		b.trigrams.AddUnread()
+	default:
+		b.trigrams.Add(f.Content)
+	}
 }
 
 // addBody indexes the words of a chunk and returns how many there are.

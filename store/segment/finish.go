@@ -25,6 +25,9 @@ func (b *Builder) Finish() ([]byte, error) {
 		parts[sectionVectors], parts[sectionSigns] = b.vectors.data, b.vectors.signs
 		parts[sectionScales], parts[sectionHasVector] = b.vectors.scales, b.vectors.has
 	}
+	if b.trigrams != nil {
+		parts[sectionTrigrams] = b.trigrams.Bytes()
+	}
 	for i, part := range parts {
 		if uint64(len(part)) > math.MaxUint32 && section(i) != sectionVectors {
 			return nil, fmt.Errorf("finish segment: section %d of %d bytes: %w", i, len(part), ErrTooLarge)

@@ -17,10 +17,10 @@ var ErrCorrupt = fmt.Errorf("segment does not hold together: %w", store.ErrCorru
 var ErrTooLarge = errors.New("segment is too large")
 
 // Version is the version of the format, and of what a builder makes of a file.
-const Version = 1
+const Version = 2
 
 const (
-	magic = "frshseg\x01"
+	magic = "frshseg\x02"
 
 	alignment  = 8
 	headerSize = len(magic) + 6*4 + 3*8 + sectionCount*16
@@ -44,7 +44,8 @@ const (
 	sectionSigns
 	sectionScales
 	sectionHasVector
-	sectionCount = 14
+	sectionTrigrams // of the files' contents, empty in a small segment
+	sectionCount    = 15
 )
 
 // Sizes of the records of the tables.

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
+
+	"github.com/freshet/freshet/store/trigram"
 )
 
 // Segment reads a blob in place. It may be used from several goroutines, as long as the
@@ -15,6 +17,8 @@ type Segment struct {
 	files, chunks, definitions, nameOrder, strings, kinds []byte
 	termOffsets, terms, postingOffsets, postings          []byte
 	vectors, signs, scales, has                           []byte
+
+	trigrams *trigram.Index // nil without
 }
 
 // Open checks the tables of a blob and returns a reader of it. It copies nothing: data
@@ -26,9 +30,10 @@ func Open(data []byte) (*Segment, error) {
 		return nil, fmt.Errorf("open segment: %w", err)
 	}
 	s := &Segment{head: *head}
+	var trigrams []byte
 	for i, part := range []*[]byte{
 		&s.files, &s.chunks, &s.definitions, &s.nameOrder, &s.strings, &s.kinds, &s.termOffsets, &s.terms,
-		&s.postingOffsets, &s.postings, &s.vectors, &s.signs, &s.scales, &s.has,
+		&s.postingOffsets, &s.postings, &s.vectors, &s.signs, &s.scales, &s.has, &trigrams,
 	} {
 		end := head.offsets[i] + head.lengths[i]
 		*part = data[head.offsets[i]:end:end]
@@ -36,7 +41,25 @@ func Open(data []byte) (*Segment, error) {
 	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("open segment: %w: %w", ErrCorrupt, err)
 	}
+	if len(trigrams) > 0 {
+		if s.trigrams, err = trigram.Open(trigrams, s.Files()); err != nil {
+			return nil, fmt.Errorf("open segment: %w: %w", ErrCorrupt, err)
+		}
+	}
 	return s, nil
+}
+
+// Candidates returns the files whose contents may match a query, and whether the segment
+// can tell: without an index of trigrams every file may match. The error wraps ErrCorrupt.
+func (s *Segment) Candidates(q *trigram.Query) (files trigram.Set, known bool, err error) {
+	if s.trigrams == nil || q.All() {
+		return nil, false, nil
+	}
+	files, err = s.trigrams.Match(q)
+	if err != nil {
+		return nil, false, fmt.Errorf("trigrams of segment: %w: %w", ErrCorrupt, err)
+	}
+	return files, true, nil
 }
 
 // Files returns the number of files.

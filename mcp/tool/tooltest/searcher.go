@@ -40,12 +40,12 @@ func (w *World) Search(_ context.Context, view store.View, q search.Query) (sear
 	result.Total = len(result.Hits)
 	from := min(q.Offset+q.From.Found, result.Total)
 	result.Hits = result.Hits[from:min(from+q.Limit, result.Total)]
-	if q.Mode == search.ModeRegex {
+	if q.Mode.ListsLines() {
 		for i := range result.Hits {
 			result.Places = append(result.Places, search.Place{Found: from + i + 1})
 		}
 	}
-	if w.Unread > 0 && q.Mode == search.ModeRegex {
+	if w.Unread > 0 && q.Mode.ListsLines() {
 		result.TotalExact, result.UnreadCount, result.Unread = false, w.Unread, []string{"lost.go"}
 		result.NotSearched = &search.NotSearched{Files: w.Unread}
 	}
@@ -94,6 +94,9 @@ func hits(entry store.FileEntry, text string, q search.Query) []search.Hit {
 			continue
 		}
 		hit.Score = float64(matched) / float64(len(words))
+		if q.Mode.ListsLines() {
+			hit.Kind, hit.Marks = search.HitLine, []search.Mark{{Start: 0, End: uint32(len(line))}}
+		}
 		if q.Explain {
 			hit.Explain = &search.Explain{BM25: float64(matched), Base: hit.Score, Boosts: map[string]float64{"symbol": 0.3}}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/lexical"
@@ -175,9 +176,16 @@ func pathPenalty(f *segment.File, query lexical.Query) float64 {
 	return penalty
 }
 
-// lines answers the regex mode: each matching line is a hit.
+// lines answers modes exact and regex: each matching line is a hit.
 func lines(files []segment.File, q search.Query) []search.Hit {
-	expression := regexp.MustCompile(q.Text)
+	text, smart := q.Text, q.Case == search.CaseSmart
+	if q.Mode == search.ModeExact {
+		text, smart = regexp.QuoteMeta(text), smart || q.Case == ""
+	}
+	if q.Case == search.CaseInsensitive || smart && !strings.ContainsFunc(q.Text, unicode.IsUpper) {
+		text = "(?i)" + text
+	}
+	expression := regexp.MustCompile(text)
 	query := lexical.Analyze(q.Text)
 	var hits []search.Hit
 	for i := range files {
@@ -199,8 +207,12 @@ func chunkLines(f *segment.File, span store.Chunk, expression *regexp.Regexp, sc
 	at, line := span.Start, span.StartLine
 	for _, text := range strings.SplitAfter(string(f.Content[span.Start:span.End]), "\n") {
 		end := at + uint32(len(text))
-		if text != "" && expression.MatchString(strings.TrimRight(text, "\r\n")) {
-			hit := fileHit(f, search.HitChunk, at, end)
+		bare := strings.TrimRight(text, "\r\n")
+		if text != "" && expression.MatchString(bare) {
+			hit := fileHit(f, search.HitLine, at, end)
+			for _, span := range expression.FindAllStringIndex(bare, -1) {
+				hit.Marks = append(hit.Marks, search.Mark{Start: uint32(span[0]), End: uint32(span[1])})
+			}
 			hit.StartLine, hit.EndLine, hit.Breadcrumb = line, line, span.Breadcrumb
 			hit.Definition, hit.Located, hit.Score = enclosing(f, line), true, score
 			hits = append(hits, hit)

@@ -53,7 +53,7 @@ func Search(c Corpus, q search.Query) search.Result {
 		return paged(result, q, true, symbols(files, q))
 	case search.ModePath:
 		return paged(result, q, true, paths(files, q))
-	case search.ModeRegex:
+	case search.ModeExact, search.ModeRegex:
 		return paged(result, q, true, lines(files, q))
 	}
 	return c.ranked(result, q, all)

@@ -1,0 +1,150 @@
+package search
+
+import (
+	"bytes"
+	"errors"
+)
+
+// fileLook is what a pattern found in a content: every match, in order, and the lines that
+// are too costly for it. The look ended before a line when it was stopped, else at the end.
+type fileLook struct {
+	content []byte
+	err     error // why the content was not read, or the look was given up
+	matches []lineMatch
+	costly  []uint32 // 1-based
+	stopped bool
+	line    uint32 // lines that are behind it
+	at      uint32 // where the next begins
+	steps   int64
+}
+
+// look matches a content from a line on, as far as a budget goes.
+func (p *pattern) look(content []byte, line, at uint32, b *budget) fileLook {
+	l := fileLook{content: content, line: line, at: at}
+	before := b.steps
+	if p.across {
+		l.whole(p, b)
+	} else {
+		l.lines(p, b)
+	}
+	l.steps = before - b.steps
+	return l
+}
+
+// lines matches line by line.
+func (l *fileLook) lines(p *pattern, b *budget) {
+	hay := p.haystack(l.content)
+	at := skipLines(hay, 0, int(l.line)) // where the line begins in hay
+	for int(l.at) < len(l.content) {
+		lines, next, ok := p.nextLine(hay, at)
+		if l.end(b.take(int64((next - at) / literalBytes))) {
+			return
+		}
+		if !ok {
+			return
+		}
+		start := uint32(skipLines(l.content, int(l.at), lines))
+		end := uint32(skipLines(l.content, int(start), 1))
+		l.line, l.at, at = l.line+uint32(lines), start, next
+		matched, err := p.matchLine(l.content[start:end], b)
+		if errors.Is(err, errCostly) {
+			l.costly, err = append(l.costly, l.line+1), nil
+		}
+		if l.end(err) {
+			return
+		}
+		l.line, l.at, at = l.line+1, end, skipLines(hay, at, 1)
+		b.began = true
+		if matched {
+			l.matches = append(l.matches, lineMatch{first: l.line, last: l.line, start: start, end: end, costly: len(l.costly)})
+		}
+	}
+}
+
+// end notes an error that ends the look, and reports whether it does.
+func (l *fileLook) end(err error) bool {
+	if l.stopped = errors.Is(err, errSpent); !l.stopped {
+		l.err = err
+	}
+	return err != nil
+}
+
+// whole matches the content as a whole, at once or not at all. Matches that share a line
+// are one.
+func (l *fileLook) whole(p *pattern, b *budget) {
+	if !bytes.Contains(p.haystack(l.content), p.literal) {
+		return
+	}
+	cost := int64(p.size) * int64(len(l.content)+1)
+	if cost > b.most {
+		l.costly = append(l.costly, 1)
+		return
+	}
+	if l.end(b.take(cost)) {
+		return
+	}
+	at, line := 0, uint32(1) // a line of the content and its number
+	for _, span := range p.FindAllIndex(l.content, -1) {
+		if span[0] == len(l.content) && bytes.HasSuffix(l.content, []byte{'\n'}) {
+			break // behind the last line
+		}
+		start := bytes.LastIndexByte(l.content[:span[0]], '\n') + 1
+		line += uint32(bytes.Count(l.content[at:start], []byte{'\n'}))
+		at = start
+		stop := span[1]
+		if stop > span[0] && l.content[stop-1] == '\n' {
+			stop-- // the match ends with its line
+		}
+		m := lineMatch{
+			first: line, last: line + uint32(bytes.Count(l.content[start:stop], []byte{'\n'})),
+			start: uint32(start), end: uint32(skipLines(l.content, stop, 1)),
+		}
+		if n := len(l.matches); n > 0 && m.first <= l.matches[n-1].last {
+			before := &l.matches[n-1]
+			before.last, before.end = max(before.last, m.last), max(before.end, m.end)
+			continue
+		}
+		l.matches = append(l.matches, m)
+	}
+	for len(l.matches) > 0 && l.matches[0].start < l.at { // of an earlier page
+		l.matches = l.matches[1:]
+	}
+}
+
+// nextLine finds the next line, from the beginning of one on, that holds the text that
+// every match holds: how many lines on it is, and where it begins. ok is false when there is
+// none, and next the end.
+func (p *pattern) nextLine(hay []byte, at int) (lines, next int, ok bool) {
+	if at >= len(hay) {
+		return 0, len(hay), false
+	}
+	if len(p.literal) == 0 {
+		return 0, at, true
+	}
+	i := bytes.Index(hay[at:], p.literal)
+	if i < 0 {
+		return 0, len(hay), false
+	}
+	before := hay[at : at+i]
+	return bytes.Count(before, []byte{'\n'}), at + bytes.LastIndexByte(before, '\n') + 1, true
+}
+
+// skipLines returns where the n-th line after one begins, or the end.
+func skipLines(text []byte, at, n int) int {
+	for ; n > 0; n-- {
+		i := bytes.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		at += i + 1
+	}
+	return at
+}
+
+// matchLine reports whether a line, given with its end, matches.
+func (p *pattern) matchLine(text []byte, b *budget) (bool, error) {
+	if p.plain {
+		return true, nil
+	}
+	return b.match(p, bytes.TrimSuffix(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\r'}))
+}
