@@ -20,7 +20,7 @@ import (
 var damageAll = flag.Bool("damage.all", false, "walk every kind of damage of every part of a data directory, not today's share")
 
 // damageShares is into how many shares the walk is divided; each day has another one.
-const damageShares = 8
+const damageShares = 12
 
 // today is which of a number of shares is walked today.
 func today(shares int) int { return int(time.Now().Unix()/86400) % shares }
