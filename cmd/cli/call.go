@@ -61,7 +61,7 @@ func usageStep(command string) tool.NextStep {
 	}
 }
 
-// unreachable is the error of an index that could not be asked.
+// unreachable returns the error for an index that cannot be reached.
 func unreachable(home string, err error) *tool.Error {
 	known := tool.AsError(err)
 	if known.Code == tool.CodeInternal {

@@ -6,8 +6,8 @@ import (
 	"github.com/freshet/freshet/store/search"
 )
 
-// Candidates indexes what was sealed, and proposes candidates of it to readers that would
-// otherwise compare every vector.
+// Candidates is an approximate vector index of sealed snapshots: it is filled after each seal,
+// and gives readers candidates, so that they need not scan all vectors.
 type Candidates interface {
 	pipeline.CandidateIndex
 	search.CandidateIndex

@@ -15,8 +15,8 @@ import (
 	"github.com/freshet/freshet/store/pgstore"
 )
 
-// ackWait is how long a worker may be silent before its work is another's. A worker that
-// lives says so at a third of it.
+// ackWait is the time after the last heartbeat of a worker when its work is redelivered. A
+// worker sends a heartbeat at every third of it.
 const ackWait = 10 * time.Second
 
 // Options of Open.
@@ -33,9 +33,9 @@ type Options struct {
 type Parts struct {
 	Store store.Store
 	Bus   *natsbus.Bus
-	// Candidates is the store when it proposes candidates of large codebases, else nil.
+	// Candidates is the store when it indexes the vectors of large codebases, else nil.
 	Candidates Candidates
-	// Holder names this process in leases. It is never used again.
+	// Holder identifies this process in leases. It must never be reused.
 	Holder string
 }
 

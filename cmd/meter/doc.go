@@ -1,4 +1,4 @@
-// Package meter measures the pipeline of a process: what its stages, its provider, its
-// checks and its seals did, and how far behind the codebases are that it may ask about. A
-// host and a worker serve the same metrics.
+// Package meter collects the Prometheus metrics of the pipeline of a process: those of its
+// stages, its embedding provider, its checks and its seals, and the lag of the codebases. A
+// host and a worker export the same metrics.
 package meter

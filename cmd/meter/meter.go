@@ -62,7 +62,7 @@ func New() *Meter {
 	return m
 }
 
-// Processed takes note of files that a stage finished.
+// Processed counts files that a stage finished.
 func (m *Meter) Processed(_ store.CodebaseID, _ uint64, s store.Stage, done, reused, units int) {
 	m.count(s, 1, done, reused, units)
 }
@@ -74,7 +74,7 @@ func (m *Meter) count(s store.Stage, events, done, reused, units int) {
 	m.units.WithLabelValues(string(s)).Add(float64(units))
 }
 
-// Sealed takes note of a seal.
+// Sealed counts a seal.
 func (m *Meter) Sealed(s store.Snapshot) {
 	m.seals.WithLabelValues(s.Level.String()).Inc()
 	if !s.SealedAt.IsZero() && !s.OpenedAt.IsZero() {
@@ -89,7 +89,7 @@ const (
 	causeFile     = "file"
 )
 
-// Trouble takes note of a delivery that failed.
+// Trouble counts a delivery that failed.
 func (m *Meter) Trouble(err error) {
 	cause := causeFile
 	switch {
@@ -108,7 +108,7 @@ func (m *Meter) Written(bytes, again int64) {
 	m.segments.WithLabelValues("merge").Add(float64(again))
 }
 
-// Checked takes note of a check that ended with a verdict's state.
+// Checked counts a check by the state of its verdict.
 func (m *Meter) Checked(state string, took time.Duration) {
 	m.checks.WithLabelValues(state).Observe(took.Seconds())
 }

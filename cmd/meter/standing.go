@@ -17,7 +17,7 @@ import (
 	"github.com/freshet/freshet/store"
 )
 
-// Log is what Standing asks of the event log; natsbus.Bus is one.
+// Log is the part of the event log that Standing reads; natsbus.Bus is one.
 type Log interface {
 	State(ctx context.Context) (bus.State, error)
 	Lags(ctx context.Context, consumers []string) (map[store.CodebaseID]natsbus.Lag, error)
@@ -25,7 +25,7 @@ type Log interface {
 	Ping(ctx context.Context) error
 }
 
-// Index is what Standing asks of the store; store.Store is one.
+// Index is the part of the store that Standing reads; store.Store is one.
 type Index interface {
 	Codebases(ctx context.Context) ([]store.Codebase, error)
 	Snapshot(ctx context.Context, id store.CodebaseID, number uint64) (store.Snapshot, error)
@@ -33,8 +33,8 @@ type Index interface {
 	LogPosition(ctx context.Context) (store.LogPosition, error)
 }
 
-// Standing reads how far behind the codebases are. What it read serves all who ask within a
-// few seconds. It may be used from several goroutines.
+// Standing collects the lag of the codebases. A reading is cached for a few seconds. It may be
+// used from several goroutines.
 type Standing struct {
 	log       Log
 	index     Index
@@ -78,8 +78,8 @@ var _ prometheus.Collector = (*Standing)(nil)
 // Describe implements prometheus.Collector. What is collected depends on what can be read.
 func (s *Standing) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector. A log or a store that is away is told by its own
-// gauge, and what only it knows is left out.
+// Collect implements prometheus.Collector. An unreachable log or store has its own gauge, and
+// the metrics that need it are left out.
 func (s *Standing) Collect(to chan<- prometheus.Metric) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

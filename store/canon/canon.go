@@ -1,7 +1,7 @@
-// Package canon writes what an index contains as sorted lines, and their digest: the same
-// tree under the same recipe gives the same lines, whatever the order of events, the
-// repeats, the crashes and the number of workers. Comparing two digests compares two
-// indexes.
+// Package canon writes the canonical export of an index: its contents as sorted lines, and
+// their digest. The same tree under the same recipe gives the same lines, whatever the order
+// of events, the repeats, the crashes and the number of workers, so that equal digests prove
+// equal indexes.
 package canon
 
 import (

@@ -11,12 +11,12 @@ import (
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// Load reads what the segment entries of files are made from.
+// Load reads the syntaxes and vectors from which the segment entries of files are built.
 type Load func(ctx context.Context, page []store.FileEntry) ([]segment.File, error)
 
 // CheckSegments compares the retrieval segments of a sealed snapshot with its manifest: each
-// file must be live in exactly one segment, with the digest that the store's syntax and
-// vectors give, and no other file may be live. It calls note for each difference.
+// file must be live in exactly one segment, with the digest of the store's syntax and vectors,
+// and no other file may be live. It calls note for each difference.
 func CheckSegments(ctx context.Context, r store.Reader, id store.CodebaseID, number uint64, o Options, load Load, note func(path, what string)) error {
 	view, err := r.View(ctx, id, number)
 	if err != nil {

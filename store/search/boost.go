@@ -18,7 +18,7 @@ type booster struct {
 	asks   asks
 }
 
-// asks is what a query asks for that is ranked lower otherwise.
+// asks are the sorts of files that a query asks for and that are ranked lower otherwise.
 type asks struct {
 	tests, docs, examples, legacy, vendored, generated, types, data bool
 }

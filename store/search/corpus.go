@@ -75,7 +75,7 @@ func newCorpus(view store.View, segments []*opened) *corpus {
 	}
 	c.liveFiles, c.liveChunks = full(c.files), full(c.chunks)
 	for i, ref := range view.Segments {
-		c.bury(c.parts[i], ref.Dead)
+		c.removeDead(c.parts[i], ref.Dead)
 	}
 	c.fileCount, c.liveCount = c.liveFiles.count(), c.liveChunks.count()
 	c.vectors = slices.ContainsFunc(c.parts, c.anyVector)
@@ -93,8 +93,9 @@ func full(n int) bitmap {
 	return b
 }
 
-// bury takes dead files out of the live sets and of the length.
-func (c *corpus) bury(p part, dead []uint32) {
+// removeDead removes the tombstones, the dead files of a segment, from the live sets and from
+// the length.
+func (c *corpus) removeDead(p part, dead []uint32) {
 	for _, file := range dead {
 		if int(file) >= p.Files() || !c.liveFiles.has(p.fileBase+int(file)) {
 			continue

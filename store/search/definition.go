@@ -9,7 +9,8 @@ import (
 	"github.com/freshet/freshet/sync/merkle"
 )
 
-// syntaxes reads what segments leave out of definitions, for the files of a page of hits.
+// syntaxes reads from the store the parts of definitions that segments do not contain, for the
+// files of a page of hits.
 type syntaxes struct {
 	source      Source
 	fingerprint store.Fingerprint

@@ -24,7 +24,7 @@ type Source interface {
 
 // Options of an Engine.
 type Options struct {
-	// Oversample is how many chunks the text and the vectors propose each, 0 means 1,000.
+	// Oversample is the number of candidates by text and by vector each, 0 means 1,000.
 	Oversample int
 	// IdleSegments is how many segments stay open that no query is using, 0 means 256.
 	IdleSegments int
@@ -35,13 +35,13 @@ type Options struct {
 	RegexSteps int64
 	// Now is the clock of that deadline and of what is kept for a while, nil means time.Now.
 	Now func() time.Time
-	// CandidateIndex finds candidates in views of CandidatesFrom chunks or more, 0 means 2,000,000; nil
-	// means that every vector is looked at.
+	// Candidates returns the candidates by vector in views of CandidatesFrom chunks or more, 0
+	// means 2,000,000; nil means that all vectors are scanned.
 	Candidates     CandidateIndex
 	CandidatesFrom int
 	// Ranking weighs the signals, nil means DefaultRanking.
 	Ranking *Ranking
-	// Reranking puts the best hits into another order; the zero value leaves them.
+	// Reranking reorders the best hits by a Reranker; the zero value has none.
 	Reranking Reranking
 }
 
@@ -138,8 +138,8 @@ func (e *Engine) Search(ctx context.Context, view store.View, q Query) (result R
 	return r.result, nil
 }
 
-// mappingFault makes an error of the fault that reading a mapped segment gives when its
-// file was cut short meanwhile. Any other panic goes on.
+// mappingFault turns the memory fault of reading a mapped segment whose file was truncated
+// into an error. Any other panic continues.
 func mappingFault(recovered any) error {
 	if recovered == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// candidate is a chunk that the text or the vectors proposed, with its signals.
+// candidate is a chunk among the best by text or by vector, with its signals.
 type candidate struct {
 	chunk, file  int // numbered in the view
 	part         *part
@@ -20,8 +20,8 @@ type candidate struct {
 	boosts       boosts
 }
 
-// boosts are what a candidate's score gets beside its base: the first ones are added, the
-// penalties multiplied.
+// boosts are the boosts of a candidate, which are added to its base score, and its penalties,
+// by which the score is multiplied.
 type boosts struct {
 	stem, symbol, path, file float64
 	depth                    float64 // not above 0
@@ -57,8 +57,8 @@ func (r *run) chunks(ctx context.Context) error {
 	return page(r, hits, complete, func(h joined) (Hit, error) { return r.chunkHit(ctx, h, candidates, text) })
 }
 
-// judge warns when even the best candidate resembles the query so little that what is asked
-// about is probably not there.
+// judge warns when even the best candidate has a low similarity to the query, so that the
+// codebase probably has nothing on it.
 func (r *run) judge(ranked []candidate, text *texter, vector *vectorQuery) {
 	if len(ranked) == 0 || text == nil || len(text.words) == 0 {
 		return
@@ -97,9 +97,9 @@ func (r *run) embed(ctx context.Context) (*vectorQuery, error) {
 	return vector, nil
 }
 
-// propose returns the union of what text and vectors propose, and of the chunks that
-// define a symbol the query names, with their signals. It reports whether these are all
-// chunks there are to rank.
+// propose returns the candidates with their signals: the union of the best chunks by text, the
+// best by vector, and those that define a symbol of the query. It reports whether these are all
+// chunks to rank.
 func (r *run) propose(ctx context.Context, text *texter, vector *vectorQuery) (candidates []candidate, complete bool) {
 	c, pass, most := r.corpus, r.filtered.chunks, r.options.Oversample
 	total := pass.count()

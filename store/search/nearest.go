@@ -47,7 +47,7 @@ func (v *vectorQuery) cosine(p *part, chunk int) (float64, bool) {
 // the last one, so that the choice does not depend on their order.
 func (v *vectorQuery) nearest(s *scratch, c *corpus, pass bitmap, most int) []uint32 {
 	histogram := make([]int, len(v.row)+2)
-	// What a filter leaves nothing of is not read.
+	// Segments without a chunk that passes the filters are not read.
 	usable := func(p *part) bool {
 		return p.HasVectors() && p.Dimension() == len(v.row) && pass.any(p.chunkBase, p.chunkBase+p.Chunks())
 	}

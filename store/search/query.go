@@ -56,8 +56,8 @@ type Query struct {
 	AllChunks bool
 	// Case is the rule of case of modes exact and regex; "" means the default of the mode.
 	Case Case
-	// From is where modes exact and regex go on: a place that an earlier answer gave. Offset counts
-	// from there.
+	// From is the cursor at which modes exact and regex continue: a place of an earlier answer.
+	// Offset counts from there.
 	From Place
 	// Explain fills Hit.Explain. It never changes the order.
 	Explain bool
@@ -132,8 +132,8 @@ type Result struct {
 	Total       int
 	TotalExact  bool
 	NotSearched *NotSearched
-	// Places are where modes exact and regex go on behind each hit. Stopped is set when its scan
-	// ended early and the hits are all that it found: the place to go on at then.
+	// Places are the cursors of modes exact and regex behind each hit. Stopped is the cursor at
+	// which their scan ended early, when the page has all hits found until then.
 	Places  []Place
 	Stopped *Place
 	// Unread are the files of this page's scan whose contents the store does not give, and
@@ -147,7 +147,7 @@ type Result struct {
 	Warnings    []Warning
 }
 
-// NotSearched counts what a total does not speak of.
+// NotSearched counts what a total does not cover.
 type NotSearched struct {
 	Files  int `json:"files,omitempty"`  // not looked at
 	Chunks int `json:"chunks,omitempty"` // that pass the filters and were not ranked

@@ -26,8 +26,8 @@ type Reranker interface {
 	Rerank(ctx context.Context, query string, documents []string) ([]float64, error)
 }
 
-// Reranking says who reranks, and how much. It applies to hybrid and semantic queries in
-// words: a look-up by name, path or pattern, and mode text, keep their order.
+// Reranking configures the reranking of hybrid and semantic queries in words. Look-ups by
+// name, path or pattern, and mode text, are not reranked.
 type Reranking struct {
 	Reranker Reranker // nil means nobody
 	// Top is how many of the best hits are put into a new order, 0 means 32. Hits behind them
@@ -35,7 +35,7 @@ type Reranking struct {
 	Top int
 	// Bytes is the most of a hit's text that the reranker is given, 0 means 2,000.
 	Bytes int
-	// Deadline is when the order before is used instead, 0 means 800 ms.
+	// Deadline is the timeout after which the order without reranking is used, 0 means 800 ms.
 	Deadline time.Duration
 }
 

@@ -7,11 +7,11 @@ import (
 	"github.com/freshet/freshet/mcp/tool"
 )
 
-// briefLines is how many lines of a hit are shown to people; programs get all of them.
+// briefLines bounds the lines of a hit in the output for people; --json has all of them.
 const briefLines = 16
 
-// brief returns the envelope with the long hits of a search cut for a terminal, each with
-// the command that shows the rest. Targets that were read are shown whole.
+// brief returns the envelope with the long hits of a search shortened, each with the command
+// that shows the rest. Targets of read are not shortened.
 func brief(e *tool.Envelope) *tool.Envelope {
 	short := *e
 	short.Results = make([]tool.Hit, len(e.Results))
