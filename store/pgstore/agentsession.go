@@ -10,7 +10,7 @@ import (
 
 // Session returns a session whose time has not passed.
 func (s *Store) Session(ctx context.Context, id string) (found store.Session, err error) {
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		var until int64
 		var body []byte
 		ok, err := c.one(ctx, "SELECT until, body FROM sessions WHERE tenant = $1 AND id = $2 AND until > $3",
@@ -29,7 +29,7 @@ func (s *Store) Session(ctx context.Context, id string) (found store.Session, er
 
 // PutSession keeps a session and drops those whose time has passed.
 func (s *Store) PutSession(ctx context.Context, kept store.Session) error {
-	return s.write(ctx, func(c *session) error {
+	return s.write(ctx, func(c *tx) error {
 		if _, err := c.exec(ctx, "DELETE FROM sessions WHERE tenant = $1 AND until <= $2", s.now().UnixNano()); err != nil {
 			return fmt.Errorf("drop sessions that ended: %w", err)
 		}

@@ -21,7 +21,7 @@ func build(t *testing.T, s *Store) (end func()) {
 	begun, done := make(chan struct{}), make(chan struct{})
 	var g errgroup.Group
 	g.Go(func() error {
-		return s.run(t.Context(), building(), func(*session) error {
+		return s.run(t.Context(), building(), func(*tx) error {
 			close(begun)
 			<-done
 			return nil

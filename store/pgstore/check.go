@@ -21,9 +21,9 @@ const maxFindings = 10
 func (s *Store) Check(ctx context.Context) error {
 	checking := reading()
 	checking.slow = true
-	return s.run(ctx, checking, func(c *session) error {
+	return s.run(ctx, checking, func(c *tx) error {
 		var findings []error
-		for _, step := range []func(context.Context, *session) error{
+		for _, step := range []func(context.Context, *tx) error{
 			s.checkSnapshots, s.checkContents, s.checkSyntaxes, s.checkVectors, s.checkSegments,
 		} {
 			err := step(ctx, c)
@@ -41,7 +41,7 @@ func (s *Store) Check(ctx context.Context) error {
 	})
 }
 
-func (s *Store) checkSnapshots(ctx context.Context, c *session) error {
+func (s *Store) checkSnapshots(ctx context.Context, c *tx) error {
 	codebases, err := c.codebases(ctx, "")
 	if err != nil {
 		return err
@@ -79,11 +79,11 @@ func (r rows) check(ctx context.Context, n rules.Snapshot) error {
 	return err
 }
 
-func (s *Store) checkContents(ctx context.Context, c *session) error {
+func (s *Store) checkContents(ctx context.Context, c *tx) error {
 	return s.eachContent(ctx, c, "", nil, func(_ merkle.Hash, err error) error { return err })
 }
 
-func (s *Store) checkSyntaxes(ctx context.Context, c *session) error {
+func (s *Store) checkSyntaxes(ctx context.Context, c *tx) error {
 	return c.each(ctx, "SELECT content, name, texts, body FROM syntaxes AS x JOIN names AS n ON n.tenant = $1 AND n.id = x.version WHERE x.tenant = $1",
 		nil, func(rows pgx.Rows) error {
 			var content, body []byte
@@ -104,7 +104,7 @@ func (s *Store) checkSyntaxes(ctx context.Context, c *session) error {
 		})
 }
 
-func (s *Store) checkVectors(ctx context.Context, c *session) error {
+func (s *Store) checkVectors(ctx context.Context, c *tx) error {
 	return c.each(ctx, "SELECT text, body FROM vectors WHERE tenant = $1", nil, func(rows pgx.Rows) error {
 		_, _, err := scanVector(rows)
 		return err
@@ -112,7 +112,7 @@ func (s *Store) checkVectors(ctx context.Context, c *session) error {
 }
 
 // checkSegments reads what the server has, whatever the cache holds.
-func (s *Store) checkSegments(ctx context.Context, c *session) error {
+func (s *Store) checkSegments(ctx context.Context, c *tx) error {
 	var ids []store.SegmentID
 	err := c.each(ctx, "SELECT id FROM segments WHERE tenant = $1 ORDER BY id", nil, func(rows pgx.Rows) error {
 		var id int64

@@ -28,7 +28,7 @@ func scanCodebase(rows pgx.Rows) (b store.Codebase, err error) {
 }
 
 // codebases lists those that a condition selects.
-func (c *session) codebases(ctx context.Context, condition string, args ...any) (all []store.Codebase, err error) {
+func (c *tx) codebases(ctx context.Context, condition string, args ...any) (all []store.Codebase, err error) {
 	err = c.each(ctx, selectCodebases+condition, args, func(rows pgx.Rows) error {
 		b, err := scanCodebase(rows)
 		all = append(all, b)
@@ -40,11 +40,11 @@ func (c *session) codebases(ctx context.Context, condition string, args ...any) 
 	return all, nil
 }
 
-func (c *session) codebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
+func (c *tx) codebase(ctx context.Context, id store.CodebaseID) (store.Codebase, error) {
 	return c.oneCodebase(ctx, string(id), " AND id = $2", string(id))
 }
 
-func (c *session) oneCodebase(ctx context.Context, what, condition string, args ...any) (store.Codebase, error) {
+func (c *tx) oneCodebase(ctx context.Context, what, condition string, args ...any) (store.Codebase, error) {
 	all, err := c.codebases(ctx, condition, args...)
 	if err == nil && len(all) == 0 {
 		err = store.ErrNotFound
@@ -97,10 +97,10 @@ func (s *Store) SetFailure(ctx context.Context, id store.CodebaseID, reason stri
 }
 
 func (s *Store) changeCodebase(ctx context.Context, id store.CodebaseID, set string, args ...any) error {
-	return s.write(ctx, func(c *session) error { return c.updateCodebase(ctx, id, set, args...) })
+	return s.write(ctx, func(c *tx) error { return c.updateCodebase(ctx, id, set, args...) })
 }
 
-func (c *session) updateCodebase(ctx context.Context, id store.CodebaseID, set string, args ...any) error {
+func (c *tx) updateCodebase(ctx context.Context, id store.CodebaseID, set string, args ...any) error {
 	n, err := c.exec(ctx, "UPDATE codebases SET "+set+" WHERE tenant = $1 AND id = $2", append([]any{string(id)}, args...)...)
 	if err == nil && n == 0 {
 		err = store.ErrNotFound

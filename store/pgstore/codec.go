@@ -72,16 +72,16 @@ func (c codec) unpack(packed []byte) ([]byte, error) {
 	return nil, fmt.Errorf("blob is packed in an unknown way: %w", store.ErrCorrupt)
 }
 
-// sumSize is the length of the checksum at the end of a sealed body.
+// sumSize is the length of the checksum at the end of a body.
 const sumSize = 8
 
-// seal appends to a value the checksum of its table, key and value.
-func seal(value []byte, table string, key ...[]byte) []byte {
+// appendChecksum appends to a value the checksum of its table, key and value.
+func appendChecksum(value []byte, table string, key ...[]byte) []byte {
 	return binary.BigEndian.AppendUint64(value, rowSum(value, table, key))
 }
 
-// unseal takes the checksum off and returns store.ErrCorrupt when it does not match.
-func unseal(body []byte, table string, key ...[]byte) ([]byte, error) {
+// cutChecksum removes the checksum, and returns store.ErrCorrupt when it does not match.
+func cutChecksum(body []byte, table string, key ...[]byte) ([]byte, error) {
 	if len(body) >= sumSize {
 		value := body[:len(body)-sumSize]
 		if binary.BigEndian.Uint64(body[len(value):]) == rowSum(value, table, key) {

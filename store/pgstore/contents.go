@@ -55,7 +55,7 @@ func (r rows) HasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle
 	return r.c.hasContents(ctx, hashes)
 }
 
-func (c *session) hasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
+func (c *tx) hasContents(ctx context.Context, hashes []merkle.Hash) (map[merkle.Hash]bool, error) {
 	has := make(map[merkle.Hash]bool, len(hashes))
 	for part := range slices.Chunk(hashes, chunkSize) {
 		err := c.each(ctx, "SELECT hash FROM contents WHERE tenant = $1 AND hash = ANY($2)", []any{raw(part)}, func(rows pgx.Rows) error {
@@ -92,10 +92,10 @@ func (s *Store) PutContents(ctx context.Context, contents []store.Content) error
 	if p.err != nil || len(contents) == 0 {
 		return p.err
 	}
-	if err := s.view(ctx, func(c *session) error { return p.look(ctx, c) }); err != nil {
+	if err := s.view(ctx, func(c *tx) error { return p.look(ctx, c) }); err != nil {
 		return err
 	}
-	return s.write(ctx, func(c *session) error { return p.put(ctx, c) })
+	return s.write(ctx, func(c *tx) error { return p.put(ctx, c) })
 }
 
 // packing compresses and writes those contents that the store lacks, each once.
@@ -126,7 +126,7 @@ func (s *Store) newPacking(contents []store.Content) *packing {
 }
 
 // look compresses what the store lacks now, before a transaction holds anything.
-func (p *packing) look(ctx context.Context, c *session) error {
+func (p *packing) look(ctx context.Context, c *tx) error {
 	has, err := c.hasContents(ctx, p.hashes)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (p *packing) pack(c store.Content) []byte {
 }
 
 // put writes the contents that are missing and makes the others young again.
-func (p *packing) put(ctx context.Context, c *session) error {
+func (p *packing) put(ctx context.Context, c *tx) error {
 	if p.err != nil || len(p.contents) == 0 {
 		return p.err
 	}

@@ -13,7 +13,7 @@ import (
 
 // Discard drops those of the rows named that cannot be read back.
 func (s *Store) Discard(ctx context.Context, d store.Damage) error {
-	return s.write(ctx, func(c *session) error {
+	return s.write(ctx, func(c *tx) error {
 		if err := s.discardContents(ctx, c, d.Contents); err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func (s *Store) Discard(ctx context.Context, d store.Damage) error {
 	})
 }
 
-func (s *Store) discardContents(ctx context.Context, c *session, hashes []merkle.Hash) error {
+func (s *Store) discardContents(ctx context.Context, c *tx, hashes []merkle.Hash) error {
 	if len(hashes) == 0 {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (s *Store) discardContents(ctx context.Context, c *session, hashes []merkle
 	return nil
 }
 
-func (s *Store) discardSyntax(ctx context.Context, c *session, k store.SyntaxKey) error {
+func (s *Store) discardSyntax(ctx context.Context, c *tx, k store.SyntaxKey) error {
 	version, err := s.name(ctx, c, k.Version)
 	if err != nil || version == 0 {
 		return err
@@ -70,7 +70,7 @@ func (s *Store) discardSyntax(ctx context.Context, c *session, k store.SyntaxKey
 }
 
 // discardVectors drops damaged vectors, and the marks of all syntaxes that name one.
-func (s *Store) discardVectors(ctx context.Context, c *session, embedding string, texts []merkle.Hash) error {
+func (s *Store) discardVectors(ctx context.Context, c *tx, embedding string, texts []merkle.Hash) error {
 	if len(texts) == 0 {
 		return nil
 	}

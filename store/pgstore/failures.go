@@ -26,7 +26,7 @@ func scanFailure(rows pgx.Rows, id store.CodebaseID) (f store.Failure, err error
 }
 
 // failures lists what a query for failureColumns returns.
-func (c *session) failures(ctx context.Context, id store.CodebaseID, query string, args ...any) (all []store.Failure, err error) {
+func (c *tx) failures(ctx context.Context, id store.CodebaseID, query string, args ...any) (all []store.Failure, err error) {
 	err = c.each(ctx, query, append([]any{string(id)}, args...), func(rows pgx.Rows) error {
 		f, err := scanFailure(rows, id)
 		all = append(all, f)

@@ -74,7 +74,7 @@ func (s *Store) outgrown(ctx context.Context, err error) error {
 	if !errors.As(err, &e) || !strings.HasPrefix(e.Code, classStatement) && e.Code != statePlanChanged {
 		return err
 	}
-	now := s.bounded(ctx, reading(), func(*session) error { return nil })
+	now := s.bounded(ctx, reading(), func(*tx) error { return nil })
 	if errors.Is(now, store.ErrNewerSchema) {
 		return now
 	}

@@ -21,7 +21,7 @@ const forgottenTexts = "SELECT unnest(texts) FROM syntaxes WHERE tenant = $1 AND
 // syntax, be it that of another codebase, that it has all its vectors goes with the first
 // of them.
 func (s *Store) Forget(ctx context.Context, id store.CodebaseID, vectors bool) error {
-	return s.writeAlone(ctx, func(c *session) error {
+	return s.writeAlone(ctx, func(c *tx) error {
 		if _, err := c.codebase(ctx, id); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (s *Store) Forget(ctx context.Context, id store.CodebaseID, vectors bool) e
 
 // forgetDamaged drops the contents that a codebase names and that cannot be read back, so
 // that the next scan stores them again.
-func (s *Store) forgetDamaged(ctx context.Context, c *session, id store.CodebaseID) error {
+func (s *Store) forgetDamaged(ctx context.Context, c *tx, id store.CodebaseID) error {
 	var damaged []merkle.Hash
 	err := s.eachContent(ctx, c, "AND hash IN ("+named+")", []any{string(id)}, func(h merkle.Hash, err error) error {
 		if errors.Is(err, store.ErrCorrupt) {
@@ -68,7 +68,7 @@ func (s *Store) forgetDamaged(ctx context.Context, c *session, id store.Codebase
 
 // eachContent calls fn for every content that a condition selects, with what is wrong with
 // it.
-func (s *Store) eachContent(ctx context.Context, c *session, condition string, args []any, fn func(h merkle.Hash, err error) error) error {
+func (s *Store) eachContent(ctx context.Context, c *tx, condition string, args []any, fn func(h merkle.Hash, err error) error) error {
 	err := c.each(ctx, "SELECT hash, size, body FROM contents WHERE tenant = $1 "+condition, args, func(rows pgx.Rows) error {
 		var hash, body []byte
 		var size int64

@@ -41,7 +41,7 @@ func (r rows) Now(ctx context.Context) (time.Time, error) {
 }
 
 // checkFence refuses the write of a holder that was taken over.
-func (c *session) checkFence(ctx context.Context, lock string) error {
+func (c *tx) checkFence(ctx context.Context, lock string) error {
 	return rules.CheckFence(ctx, func(name string) (store.Lease, error) { return c.lease(ctx, name, lock) })
 }
 
@@ -50,7 +50,7 @@ func (r rows) Lease(ctx context.Context, name string) (store.Lease, error) {
 	return r.c.lease(ctx, name, r.lock)
 }
 
-func (c *session) lease(ctx context.Context, name, lock string) (store.Lease, error) {
+func (c *tx) lease(ctx context.Context, name, lock string) (store.Lease, error) {
 	l := store.Lease{Name: name}
 	var holder []byte
 	var token int64

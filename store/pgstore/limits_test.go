@@ -54,7 +54,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			var g errgroup.Group
 			for range 2 * tt.want {
 				g.Go(func() error {
-					return s.view(t.Context(), func(c *session) error {
+					return s.view(t.Context(), func(c *tx) error {
 						open := int32(0)
 						_, err := c.one(t.Context(), `SELECT count(*)::integer FROM pg_stat_activity, pg_sleep(0.2)
 							WHERE $1 <> '' AND datname = current_database() AND application_name = 'freshet'`, nil, &open)
@@ -83,15 +83,15 @@ func TestLongStatementsAreEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	sleep := func(c *session) error {
+	sleep := func(c *tx) error {
 		_, err := c.exec(t.Context(), "SELECT pg_sleep(3) WHERE $1 <> ''")
 		return err
 	}
 	for cause, call := range map[string]func() error{
 		"statement timeout": func() error { return s.view(t.Context(), sleep) },
 		"lock timeout": func() error {
-			return s.writeAlone(t.Context(), func(*session) error {
-				return s.write(context.WithoutCancel(t.Context()), func(*session) error { return nil })
+			return s.writeAlone(t.Context(), func(*tx) error {
+				return s.write(context.WithoutCancel(t.Context()), func(*tx) error { return nil })
 			})
 		},
 	} {

@@ -26,7 +26,7 @@ func scanFile(rows pgx.Rows) (f store.FileEntry, err error) {
 }
 
 // files lists the files that a condition selects.
-func (c *session) files(ctx context.Context, id store.CodebaseID, condition string, args ...any) (files []store.FileEntry, err error) {
+func (c *tx) files(ctx context.Context, id store.CodebaseID, condition string, args ...any) (files []store.FileEntry, err error) {
 	err = c.each(ctx, selectFiles+condition, append([]any{string(id)}, args...), func(rows pgx.Rows) error {
 		f, err := scanFile(rows)
 		files = append(files, f)

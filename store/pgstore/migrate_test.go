@@ -168,7 +168,7 @@ func TestNewerSchemaIsNoDamage(t *testing.T) {
 	}
 	files := newer(t)
 	files["99999_newer.sql"].Data = []byte("-- +goose Up\nALTER TABLE contents RENAME COLUMN body TO bytes;\n")
-	began := prepared.view(t.Context(), func(c *session) error {
+	began := prepared.view(t.Context(), func(c *tx) error {
 		if err := apply(t, own, files); err != nil {
 			return err
 		}

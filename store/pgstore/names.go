@@ -30,7 +30,7 @@ func (n *interned) put(name string, id int64) {
 
 // name returns the id of an interned name; 0 is that of a name never put. In a transaction
 // that writes nothing an id that is found is committed.
-func (s *Store) name(ctx context.Context, c *session, name string) (int64, error) {
+func (s *Store) name(ctx context.Context, c *tx, name string) (int64, error) {
 	if id, ok := s.names.get(name); ok {
 		return id, nil
 	}
@@ -50,7 +50,7 @@ func (s *Store) putName(ctx context.Context, name string) (int64, error) {
 	if id, ok := s.names.get(name); ok {
 		return id, nil
 	}
-	err := s.write(ctx, func(c *session) error {
+	err := s.write(ctx, func(c *tx) error {
 		_, err := c.exec(ctx, "INSERT INTO names (tenant, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", name)
 		return err
 	})
@@ -58,7 +58,7 @@ func (s *Store) putName(ctx context.Context, name string) (int64, error) {
 		return 0, fmt.Errorf("put name %q: %w", name, err)
 	}
 	var id int64
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		id, err = s.name(ctx, c, name)
 		return err
 	})

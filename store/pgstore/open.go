@@ -111,14 +111,14 @@ func (s *Store) takeRole(ctx context.Context, conn *pgx.Conn) error {
 
 func (s *Store) loadEpoch(ctx context.Context) error {
 	found := false
-	load := func(c *session) (err error) {
+	load := func(c *tx) (err error) {
 		found, err = c.one(ctx, "SELECT epoch FROM stores WHERE tenant = $1", nil, &s.epoch)
 		return err
 	}
 	if err := s.view(ctx, load); err != nil || found {
 		return err
 	}
-	return s.write(ctx, func(c *session) error {
+	return s.write(ctx, func(c *tx) error {
 		if _, err := c.exec(ctx, "INSERT INTO stores (tenant, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING", rand.Text()); err != nil {
 			return fmt.Errorf("make the store of tenant %s: %w", s.tenant, err)
 		}

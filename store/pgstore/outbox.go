@@ -12,7 +12,7 @@ import (
 
 // Outbox lists the oldest events that are not marked as published.
 func (s *Store) Outbox(ctx context.Context, limit int) (events []store.OutboxEvent, err error) {
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		events = nil
 		return c.each(ctx, "SELECT codebase, snapshot, part, data FROM outbox WHERE tenant = $1 ORDER BY seq LIMIT $2", []any{max(limit, 0)},
 			func(rows pgx.Rows) error {

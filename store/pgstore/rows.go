@@ -9,7 +9,7 @@ import (
 // rows are the rows of the tenant as one transaction sees and changes them.
 type rows struct {
 	s *Store
-	c *session
+	c *tx
 	// lock is added to the queries whose rows no other transaction may change until the end.
 	lock string
 }
@@ -25,15 +25,15 @@ const hold = " FOR NO KEY UPDATE"
 
 // look is view with the rows of the transaction.
 func (s *Store) look(ctx context.Context, fn func(r rows) error) error {
-	return s.view(ctx, func(c *session) error { return fn(rows{s, c, ""}) })
+	return s.view(ctx, func(c *tx) error { return fn(rows{s, c, ""}) })
 }
 
 // change is write with the rows of the transaction.
 func (s *Store) change(ctx context.Context, fn func(r rows) error) error {
-	return s.write(ctx, func(c *session) error { return fn(rows{s, c, hold}) })
+	return s.write(ctx, func(c *tx) error { return fn(rows{s, c, hold}) })
 }
 
 // changeAlone is writeAlone with the rows of the transaction.
 func (s *Store) changeAlone(ctx context.Context, fn func(r rows) error) error {
-	return s.writeAlone(ctx, func(c *session) error { return fn(rows{s, c, hold}) })
+	return s.writeAlone(ctx, func(c *tx) error { return fn(rows{s, c, hold}) })
 }

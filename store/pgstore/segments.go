@@ -19,7 +19,7 @@ type storedSegment struct {
 }
 
 // segments returns those of the ids that exist.
-func (c *session) segments(ctx context.Context, ids []store.SegmentID) (map[store.SegmentID]storedSegment, error) {
+func (c *tx) segments(ctx context.Context, ids []store.SegmentID) (map[store.SegmentID]storedSegment, error) {
 	known := map[store.SegmentID]storedSegment{}
 	if len(ids) == 0 {
 		return known, nil
@@ -53,7 +53,7 @@ func numbers(ids []store.SegmentID) []int64 {
 }
 
 // stored returns one segment, or store.ErrNotFound.
-func (c *session) stored(ctx context.Context, id store.SegmentID) (storedSegment, error) {
+func (c *tx) stored(ctx context.Context, id store.SegmentID) (storedSegment, error) {
 	known, err := c.segments(ctx, []store.SegmentID{id})
 	g, ok := known[id]
 	if err == nil && !ok {
@@ -132,7 +132,7 @@ func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chun
 		return 0, err
 	}
 	sum := sha256.Sum256(data)
-	err = s.write(ctx, func(c *session) error {
+	err = s.write(ctx, func(c *tx) error {
 		if _, err := c.codebase(ctx, id); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chun
 // OpenSegment maps a segment, which is fetched when it is not cached.
 func (s *Store) OpenSegment(ctx context.Context, id store.SegmentID) (store.Segment, error) {
 	var g storedSegment
-	err := s.view(ctx, func(c *session) (err error) {
+	err := s.view(ctx, func(c *tx) (err error) {
 		g, err = c.stored(ctx, id)
 		return err
 	})
@@ -192,7 +192,7 @@ func (s *Store) fetch(ctx context.Context, g storedSegment, w io.Writer) error {
 	for part := int64(0); part*partSize < g.ref.Bytes; part++ {
 		var body []byte
 		found := false
-		err := s.view(ctx, func(c *session) (err error) {
+		err := s.view(ctx, func(c *tx) (err error) {
 			found, err = c.one(ctx, "SELECT body FROM segment_parts WHERE tenant = $1 AND segment = $2 AND part = $3",
 				[]any{int64(g.ref.ID), part}, &body)
 			if err == nil && !found {

@@ -33,7 +33,7 @@ func scanStat(rows pgx.Rows) (e store.StatEntry, err error) {
 func (s *Store) Stats(ctx context.Context, id store.CodebaseID) iter.Seq2[store.StatEntry, error] {
 	return func(yield func(store.StatEntry, error) bool) {
 		var all []store.StatEntry
-		err := s.view(ctx, func(c *session) error {
+		err := s.view(ctx, func(c *tx) error {
 			all = nil
 			if _, err := c.codebase(ctx, id); err != nil {
 				return err

@@ -89,7 +89,7 @@ func TestStore(t *testing.T) {
 		Damage: func(t *testing.T, s store.Store, row storetest.Row, h merkle.Hash) {
 			t.Helper()
 			key := map[storetest.Row]string{storetest.RowContent: "hash", storetest.RowSyntax: "content", storetest.RowVector: "text"}[row]
-			err := s.(*Store).write(t.Context(), func(c *session) error {
+			err := s.(*Store).write(t.Context(), func(c *tx) error {
 				_, err := c.exec(t.Context(), "UPDATE "+string(row)+" SET body = set_byte(body, length(body) - 1, 255 - get_byte(body, length(body) - 1)) WHERE tenant = $1 AND "+key+" = $2", h[:])
 				return err
 			})

@@ -22,7 +22,7 @@ type syntaxKeys struct {
 	names    map[int64]string
 }
 
-func (s *Store) syntaxKeys(ctx context.Context, c *session, keys []store.SyntaxKey) (syntaxKeys, error) {
+func (s *Store) syntaxKeys(ctx context.Context, c *tx, keys []store.SyntaxKey) (syntaxKeys, error) {
 	k := syntaxKeys{names: map[int64]string{}}
 	ids := map[string]int64{}
 	for i := range keys {
@@ -44,7 +44,7 @@ func (s *Store) syntaxKeys(ctx context.Context, c *session, keys []store.SyntaxK
 
 // eachKey calls fn with the key of every row of a query for content, version and what dest
 // takes. The query has the keys as $2 and $3.
-func (s *Store) eachKey(ctx context.Context, c *session, keys []store.SyntaxKey, query string, extra []any, dest []any, fn func(k store.SyntaxKey) error) error {
+func (s *Store) eachKey(ctx context.Context, c *tx, keys []store.SyntaxKey, query string, extra []any, dest []any, fn func(k store.SyntaxKey) error) error {
 	for part := range slices.Chunk(keys, chunkSize) {
 		k, err := s.syntaxKeys(ctx, c, part)
 		if err != nil {
@@ -83,7 +83,7 @@ func theKeys(table, also string) string {
 // Syntax returns the syntaxes that exist of the keys asked for.
 func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (found map[store.SyntaxKey]store.Syntax, err error) {
 	var damage store.DamagedError
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		found, damage = make(map[store.SyntaxKey]store.Syntax, len(keys)), store.DamagedError{}
 		var texts [][]byte
 		var body []byte
@@ -107,14 +107,14 @@ func (s *Store) Syntax(ctx context.Context, keys []store.SyntaxKey) (found map[s
 
 // HasSyntax returns the keys that exist.
 func (s *Store) HasSyntax(ctx context.Context, keys []store.SyntaxKey) (has map[store.SyntaxKey]bool, err error) {
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		has, err = s.hasSyntax(ctx, c, keys)
 		return err
 	})
 	return has, err
 }
 
-func (s *Store) hasSyntax(ctx context.Context, c *session, keys []store.SyntaxKey) (map[store.SyntaxKey]bool, error) {
+func (s *Store) hasSyntax(ctx context.Context, c *tx, keys []store.SyntaxKey) (map[store.SyntaxKey]bool, error) {
 	has := make(map[store.SyntaxKey]bool, len(keys))
 	return has, s.eachKey(ctx, c, keys, "SELECT r.content, r.version"+theKeys("syntaxes", ""), nil, nil, func(k store.SyntaxKey) error {
 		has[k] = true
@@ -124,7 +124,7 @@ func (s *Store) hasSyntax(ctx context.Context, c *session, keys []store.SyntaxKe
 
 // DropSyntax drops syntaxes with their marks.
 func (s *Store) DropSyntax(ctx context.Context, keys []store.SyntaxKey) error {
-	return s.write(ctx, func(c *session) error {
+	return s.write(ctx, func(c *tx) error {
 		for part := range slices.Chunk(keys, chunkSize) {
 			k, err := s.syntaxKeys(ctx, c, part)
 			if err != nil {
@@ -159,15 +159,15 @@ func (s *Store) encodeSyntax(r store.SyntaxRecord) encodedSyntax {
 		x.Chunks[i].TextHash = merkle.Hash{}
 	}
 	packed := s.codec.pack(store.AppendSyntax(nil, x))
-	return encodedSyntax{r.Key, texts, seal(packed, "syntaxes", syntaxSeal(r.Key, texts)...)}
+	return encodedSyntax{r.Key, texts, appendChecksum(packed, "syntaxes", syntaxKeyParts(r.Key, texts)...)}
 }
 
-func syntaxSeal(k store.SyntaxKey, texts [][]byte) [][]byte {
+func syntaxKeyParts(k store.SyntaxKey, texts [][]byte) [][]byte {
 	return append([][]byte{k.Content[:], []byte(k.Version), binary.BigEndian.AppendUint64(nil, uint64(len(texts)))}, texts...)
 }
 
 func (s *Store) decodeSyntax(k store.SyntaxKey, texts [][]byte, body []byte) (store.Syntax, error) {
-	packed, err := unseal(body, "syntaxes", syntaxSeal(k, texts)...)
+	packed, err := cutChecksum(body, "syntaxes", syntaxKeyParts(k, texts)...)
 	if err != nil {
 		return store.Syntax{}, err
 	}
@@ -212,7 +212,7 @@ func (s *Store) PutSyntax(ctx context.Context, records []store.SyntaxRecord) err
 		return cmp.Or(bytes.Compare(a.key.Content[:], b.key.Content[:]), cmp.Compare(a.key.Version, b.key.Version))
 	})
 	encoded = slices.CompactFunc(encoded, func(a, b encodedSyntax) bool { return a.key == b.key })
-	return s.write(ctx, func(c *session) error {
+	return s.write(ctx, func(c *tx) error {
 		err := c.stage(ctx, stageSyntaxes, len(encoded), func(i int) ([]any, error) {
 			x := encoded[i]
 			return []any{x.key.Content[:], versions[x.key.Version], x.texts, x.body}, nil

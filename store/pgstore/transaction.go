@@ -56,7 +56,7 @@ func building() mode {
 
 // view calls fn with a connection that sees one consistent state. fn may be called again
 // after a lost connection and so begins anew with what it gathers.
-func (s *Store) view(ctx context.Context, fn func(c *session) error) error {
+func (s *Store) view(ctx context.Context, fn func(c *tx) error) error {
 	return s.run(ctx, reading(), fn)
 }
 
@@ -83,19 +83,19 @@ func (s *Store) row(ctx context.Context, query string, args []any, dest ...any) 
 // write calls fn in a durable transaction that sees what others committed meanwhile: all
 // of it is committed, or nothing. fn may be called again and so begins anew with what it
 // gathers.
-func (s *Store) write(ctx context.Context, fn func(c *session) error) error {
+func (s *Store) write(ctx context.Context, fn func(c *tx) error) error {
 	return s.run(ctx, sharing(), fn)
 }
 
 // writeAlone is write while no other write of the tenant runs.
-func (s *Store) writeAlone(ctx context.Context, fn func(c *session) error) error {
+func (s *Store) writeAlone(ctx context.Context, fn func(c *tx) error) error {
 	return s.run(ctx, alone(), fn)
 }
 
 // maxTries bounds how often a transaction is begun again.
 const maxTries = 6
 
-func (s *Store) run(ctx context.Context, m mode, fn func(c *session) error) error {
+func (s *Store) run(ctx context.Context, m mode, fn func(c *tx) error) error {
 	for try := 1; ; try++ {
 		if err := s.usable(ctx); err != nil {
 			return err
@@ -133,7 +133,7 @@ func pause(ctx context.Context, try int) error {
 
 // bounded is attempt within the time that statements and locks may take, and a little
 // more: the network may lose what the server's own timeouts say.
-func (s *Store) bounded(ctx context.Context, m mode, fn func(c *session) error) error {
+func (s *Store) bounded(ctx context.Context, m mode, fn func(c *tx) error) error {
 	if m.slow {
 		return s.attempt(ctx, m, fn)
 	}
@@ -147,13 +147,13 @@ func (s *Store) bounded(ctx context.Context, m mode, fn func(c *session) error) 
 }
 
 // attempt runs one transaction.
-func (s *Store) attempt(ctx context.Context, m mode, fn func(c *session) error) (err error) {
+func (s *Store) attempt(ctx context.Context, m mode, fn func(c *tx) error) (err error) {
 	conn, err := s.acquire(ctx, m)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Release() // which closes one that is still in a transaction
-	c := &session{conn: conn.Conn(), tenant: s.tenant}
+	c := &tx{conn: conn.Conn(), tenant: s.tenant}
 	defer func() {
 		if err != nil && !c.conn.IsClosed() {
 			_, _ = c.conn.Exec(context.WithoutCancel(ctx), "rollback") // Release sees when it failed
@@ -214,7 +214,7 @@ func (s *Store) acquire(ctx context.Context, m mode) (*pgxpool.Conn, error) {
 }
 
 // beginSoon is begin within the time that it may take.
-func (c *session) beginSoon(ctx context.Context, m mode, known int64) error {
+func (c *tx) beginSoon(ctx context.Context, m mode, known int64) error {
 	if m.lock != "" {
 		return c.begin(ctx, m, known)
 	}
@@ -229,7 +229,7 @@ func (c *session) beginSoon(ctx context.Context, m mode, known int64) error {
 
 // begin starts a transaction, takes its locks, names the tenant to the policies and
 // compares the version of the schema, in one round trip.
-func (c *session) begin(ctx context.Context, m mode, known int64) error {
+func (c *tx) begin(ctx context.Context, m mode, known int64) error {
 	var version *int64
 	batch := &pgx.Batch{}
 	batch.Queue(m.begin)
@@ -263,7 +263,7 @@ const commitTime = 30 * time.Second
 
 // commit asks for the id of the transaction first, so that a commit whose answer is lost
 // can be asked about. Once begun it does not end with its caller.
-func (c *session) commit(ctx context.Context) error {
+func (c *tx) commit(ctx context.Context) error {
 	var id *string
 	if err := c.conn.QueryRow(ctx, "SELECT pg_current_xact_id_if_assigned()::text").Scan(&id); err != nil {
 		return err

@@ -23,7 +23,7 @@ func (s *Store) Usage(ctx context.Context) (u store.Usage, err error) {
 		(SELECT count(*) FROM manifest WHERE tenant = $1),
 		(SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 			WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r')`
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		return c.each(ctx, query, nil, func(rows pgx.Rows) error {
 			return rows.Scan(&u.Contents, &u.ContentBytes, &u.StoredBytes, &u.Syntaxes, &u.Vectors, &u.Segments, &u.SegmentBytes,
 				&u.ManifestRows, &u.DirectoryUsed)

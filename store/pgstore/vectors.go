@@ -19,7 +19,7 @@ import (
 // Vectors returns the vectors that exist.
 func (s *Store) Vectors(ctx context.Context, embedding string, texts []merkle.Hash) (found map[merkle.Hash]store.Vector, err error) {
 	var damage store.DamagedError
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		found = make(map[merkle.Hash]store.Vector, len(texts))
 		damage = store.DamagedError{Damage: store.Damage{Embedding: embedding}}
 		id, err := s.name(ctx, c, embedding)
@@ -77,11 +77,11 @@ func encodeVector(h merkle.Hash, v store.Vector) []byte {
 	for _, x := range v.Data {
 		value = append(value, byte(x))
 	}
-	return seal(value, "vectors", h[:])
+	return appendChecksum(value, "vectors", h[:])
 }
 
 func decodeVector(h merkle.Hash, body []byte) (store.Vector, error) {
-	value, err := unseal(body, "vectors", h[:])
+	value, err := cutChecksum(body, "vectors", h[:])
 	if err != nil {
 		return store.Vector{}, err
 	}
@@ -97,14 +97,14 @@ func decodeVector(h merkle.Hash, body []byte) (store.Vector, error) {
 
 // HasEmbedded returns the keys that PutVectors marked.
 func (s *Store) HasEmbedded(ctx context.Context, embedding string, keys []store.SyntaxKey) (has map[store.SyntaxKey]bool, err error) {
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		has, err = s.hasEmbedded(ctx, c, embedding, keys)
 		return err
 	})
 	return has, err
 }
 
-func (s *Store) hasEmbedded(ctx context.Context, c *session, embedding string, keys []store.SyntaxKey) (map[store.SyntaxKey]bool, error) {
+func (s *Store) hasEmbedded(ctx context.Context, c *tx, embedding string, keys []store.SyntaxKey) (map[store.SyntaxKey]bool, error) {
 	has := make(map[store.SyntaxKey]bool, len(keys))
 	id, err := s.name(ctx, c, embedding)
 	if err != nil || id == 0 {
@@ -130,7 +130,7 @@ func (s *Store) PutVectors(ctx context.Context, embedding string, vectors []stor
 	sorted := slices.Clone(vectors)
 	slices.SortStableFunc(sorted, func(a, b store.VectorRecord) int { return bytes.Compare(a.TextHash[:], b.TextHash[:]) })
 	sorted = slices.CompactFunc(sorted, func(a, b store.VectorRecord) bool { return a.TextHash == b.TextHash })
-	return s.write(ctx, func(c *session) error {
+	return s.write(ctx, func(c *tx) error {
 		if err := c.putVectors(ctx, id, sorted); err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (s *Store) PutVectors(ctx context.Context, embedding string, vectors []stor
 	})
 }
 
-func (c *session) putVectors(ctx context.Context, embedding int64, sorted []store.VectorRecord) error {
+func (c *tx) putVectors(ctx context.Context, embedding int64, sorted []store.VectorRecord) error {
 	if len(sorted) == 0 {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (c *session) putVectors(ctx context.Context, embedding int64, sorted []stor
 // mark records of those keys that they have all their vectors that have them. Each text is
 // looked up by the whole of the primary key: as a join, a server that has not yet counted a
 // new table reads all vectors of the embedding for every text.
-func (s *Store) mark(ctx context.Context, c *session, embedding int64, done []store.SyntaxKey) error {
+func (s *Store) mark(ctx context.Context, c *tx, embedding int64, done []store.SyntaxKey) error {
 	for part := range slices.Chunk(done, chunkSize) {
 		k, err := s.syntaxKeys(ctx, c, part)
 		if err != nil {

@@ -54,7 +54,7 @@ func (s *Store) IndexCandidates(ctx context.Context, id store.CodebaseID, number
 			return fmt.Errorf("load candidates of segment %d: %w", segment, err)
 		}
 	}
-	return s.run(ctx, building(), func(c *session) error {
+	return s.run(ctx, building(), func(c *tx) error {
 		if _, err := c.exec(ctx, buildSettings, chunks, dimension); err != nil {
 			return fmt.Errorf("prepare the index of candidates: %w", err)
 		}
@@ -68,7 +68,7 @@ func (s *Store) IndexCandidates(ctx context.Context, id store.CodebaseID, number
 // openNearest returns the set of a view, made when there is none, and the segments that it
 // lacks. To make one takes the table alone, from all who load others.
 func (s *Store) openNearest(ctx context.Context, view store.View, dimension int) (set int64, missing []store.SegmentID, err error) {
-	err = s.patiently(ctx, s.opts.LockTimeout, func(c *session) error {
+	err = s.patiently(ctx, s.opts.LockTimeout, func(c *tx) error {
 		_, err := c.one(ctx, "SELECT nearest_open($2, $3, $4) WHERE $1 <> ''",
 			[]any{string(view.Snapshot.Codebase), string(view.Snapshot.Fingerprint), dimension}, &set)
 		if err != nil {
@@ -123,7 +123,7 @@ func (s *Store) loadNearest(ctx context.Context, set int64, id store.SegmentID, 
 			chunks = append(chunks, chunk)
 		}
 	}
-	return s.run(ctx, building(), func(c *session) error {
+	return s.run(ctx, building(), func(c *tx) error {
 		n, err := c.exec(ctx, "INSERT INTO nearest_segments (tenant, set, segment) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", set, int64(id))
 		if err != nil || n == 0 {
 			return err
@@ -160,7 +160,7 @@ const (
 // segments: the caller looks itself then.
 func (s *Store) Candidates(ctx context.Context, view store.View, query []float32, most int) (near []store.ChunkRef, ok bool, err error) {
 	ids, most := segmentIDs(view), min(most, widest)
-	err = s.view(ctx, func(c *session) error {
+	err = s.view(ctx, func(c *tx) error {
 		near, ok = nil, false
 		var set int64
 		_, err := c.one(ctx, `SELECT id FROM nearest_sets WHERE tenant = $1 AND codebase = $2 AND fingerprint = $3 AND dimension = $4 AND indexed
@@ -195,7 +195,7 @@ func (s *Store) Candidates(ctx context.Context, view store.View, query []float32
 
 // knowVectors has a connection encode vectors, which have no number that is the same in
 // every database.
-func (c *session) knowVectors(ctx context.Context) error {
+func (c *tx) knowVectors(ctx context.Context) error {
 	if _, known := c.conn.TypeMap().TypeForName("halfvec"); known {
 		return nil
 	}

@@ -20,18 +20,18 @@ const (
 		"mode bigint, racy boolean, xx bigint, content bytea, language bytea, flags smallint, left_out bytea)"
 )
 
-// session is a connection in a transaction of the store. It is used by one goroutine.
+// tx is a connection in a transaction of the store. It is used by one goroutine.
 // The first argument of every statement is the tenant.
-type session struct {
+type tx struct {
 	conn    *pgx.Conn
 	tenant  string
 	written int64
 }
 
-func (c *session) args(args []any) []any { return append([]any{c.tenant}, args...) }
+func (c *tx) args(args []any) []any { return append([]any{c.tenant}, args...) }
 
 // exec runs a statement and returns how many rows it changed.
-func (c *session) exec(ctx context.Context, query string, args ...any) (int64, error) {
+func (c *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	tag, err := c.conn.Exec(ctx, query, c.args(args)...)
 	if err != nil {
 		return 0, err
@@ -43,7 +43,7 @@ func (c *session) exec(ctx context.Context, query string, args ...any) (int64, e
 }
 
 // all runs statements that take the same arguments.
-func (c *session) all(ctx context.Context, statements []string, args ...any) error {
+func (c *tx) all(ctx context.Context, statements []string, args ...any) error {
 	for _, statement := range statements {
 		if _, err := c.exec(ctx, statement, args...); err != nil {
 			return err
@@ -53,7 +53,7 @@ func (c *session) all(ctx context.Context, statements []string, args ...any) err
 }
 
 // one scans the first row into dest and reports whether there was one.
-func (c *session) one(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
+func (c *tx) one(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	found := false
 	err := c.each(ctx, query, args, func(rows pgx.Rows) error {
 		if found {
@@ -65,8 +65,8 @@ func (c *session) one(ctx context.Context, query string, args []any, dest ...any
 	return found, err
 }
 
-// each calls fn for every row. It may not use the session.
-func (c *session) each(ctx context.Context, query string, args []any, fn func(rows pgx.Rows) error) error {
+// each calls fn for every row. It must not use the connection.
+func (c *tx) each(ctx context.Context, query string, args []any, fn func(rows pgx.Rows) error) error {
 	rows, err := c.conn.Query(ctx, query, c.args(args)...)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (c *session) each(ctx context.Context, query string, args []any, fn func(ro
 }
 
 // stage copies n rows, which have a value for every column, to a table.
-func (c *session) stage(ctx context.Context, table string, n int, row func(i int) ([]any, error)) error {
+func (c *tx) stage(ctx context.Context, table string, n int, row func(i int) ([]any, error)) error {
 	if _, err := c.conn.Exec(ctx, "CREATE TEMPORARY TABLE IF NOT EXISTS "+table+" ON COMMIT DELETE ROWS"); err != nil {
 		return fmt.Errorf("make temporary table: %w", err)
 	}

@@ -22,10 +22,10 @@ const (
 
 // patiently calls fn in transactions that wait briefly for a lock and hold none of the
 // tenant, again until there was none to wait for or the time has passed.
-func (s *Store) patiently(ctx context.Context, within time.Duration, fn func(c *session) error) error {
+func (s *Store) patiently(ctx context.Context, within time.Duration, fn func(c *tx) error) error {
 	began := time.Now()
 	for try := 1; ; try = min(try+1, maxTries) {
-		err := s.run(ctx, building(), func(c *session) error {
+		err := s.run(ctx, building(), func(c *tx) error {
 			if _, err := c.exec(ctx, "SELECT set_config('lock_timeout', $2, true) WHERE $1 <> ''", milliseconds(briefly)); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (s *Store) patiently(ctx context.Context, within time.Duration, fn func(c *
 // nothing finds it any more.
 func (s *Store) collectCandidates(ctx context.Context) {
 	var sets []int64
-	err := s.view(ctx, func(c *session) error {
+	err := s.view(ctx, func(c *tx) error {
 		sets = nil
 		return c.each(ctx, "SELECT id FROM nearest_sets WHERE tenant = $1 ORDER BY id", nil, func(rows pgx.Rows) error {
 			var set int64
@@ -57,7 +57,7 @@ func (s *Store) collectCandidates(ctx context.Context) {
 		})
 	})
 	if err == nil {
-		err = s.patiently(ctx, collectWait, func(c *session) error {
+		err = s.patiently(ctx, collectWait, func(c *tx) error {
 			_, err := c.exec(ctx, `DELETE FROM nearest_segments AS x WHERE tenant = $1 AND NOT EXISTS (
 				SELECT FROM nearest_sets AS y WHERE y.tenant = $1 AND y.id = x.set)`) // of one that was loaded when its set went
 			return err
@@ -67,7 +67,7 @@ func (s *Store) collectCandidates(ctx context.Context) {
 		s.log.Info("candidates stay for the next collection", "error", err)
 	}
 	for _, set := range sets {
-		if err := s.patiently(ctx, collectWait, func(c *session) error { return c.collectSet(ctx, set) }); err != nil {
+		if err := s.patiently(ctx, collectWait, func(c *tx) error { return c.collectSet(ctx, set) }); err != nil {
 			s.log.Info("candidates stay for the next collection", "set", set, "error", err)
 		}
 	}
@@ -75,7 +75,7 @@ func (s *Store) collectCandidates(ctx context.Context) {
 
 // collectSet drops a set that no snapshot has, or removes what it holds of segments that
 // are gone. It uses no partition but that of the set.
-func (c *session) collectSet(ctx context.Context, set int64) error {
+func (c *tx) collectSet(ctx context.Context, set int64) error {
 	dropped, err := c.exec(ctx, `SELECT nearest_drop(id) FROM nearest_sets AS x WHERE tenant = $1 AND id = $2 AND NOT EXISTS (
 		SELECT FROM snapshots AS n WHERE n.tenant = $1 AND n.codebase = x.codebase AND n.fingerprint = x.fingerprint)`, set)
 	if err != nil || dropped > 0 {
