@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +93,8 @@ func TestDiagnoseCluster(t *testing.T) {
 
 	ahead := opts
 	ahead.Now = func() time.Time { return time.Now().Add(-time.Minute) }
-	if got := graded(diagnose(ahead), "clock", tool.GradePoor); !strings.Contains(got, "NATS's clock is 60.0 s ahead") || !strings.Contains(got, "PostgreSQL's clock is 60.0 s ahead") {
+	told := regexp.MustCompile(`(NATS|PostgreSQL)'s clock is (59|60|61)\.\d s ahead`) // of a busy machine the answer is late
+	if got := graded(diagnose(ahead), "clock", tool.GradePoor); len(told.FindAllString(got, -1)) != 2 {
 		t.Errorf("clocks: %q", got)
 	}
 	fewer := opts

@@ -95,7 +95,7 @@ func found(t *testing.T, client *mcptest.Client, arguments map[string]any) (file
 func TestRerankerChosenByTheEnvironment(t *testing.T) {
 	t.Parallel()
 	p, s := tree(t), newScorer(t)
-	url, _ := p.up([]string{"FRESHET_RERANKER=compatible", "FRESHET_RERANKER_URL=" + s.URL})
+	url, _ := p.up([]string{"FRESHET_RERANKER=compatible", "FRESHET_RERANKER_URL=" + s.URL, "FRESHET_RERANKER_TIMEOUT_MS=30000"})
 	client := p.overHTTP(url, "")
 	if err := client.Index(t.Context(), p.dir); err != nil {
 		t.Fatal(err)
