@@ -81,7 +81,7 @@ func (w *world) newProcess(ctx context.Context, s *memstore.Store, crashIn int, 
 	p.engine = search.New(p.store, provider{w}, search.Options{})
 	p.sync = merklesync.New(p.store, codebaseID, merklesync.Options{
 		Outbox: p.pipeline.Outbox, Recipe: p.recipe, Log: w.slog,
-		Scan: scan.Options{Workers: 1, Stamp: w.tree.virtual, Fault: w.tree.fault, Granularity: granularity},
+		Scan: scan.Options{Workers: 1, Now: time.Now, Stamp: w.tree.virtual, Fault: w.tree.fault, Granularity: granularity},
 	})
 	p.work, ctx = errgroup.WithContext(ctx)
 	if err := p.open(ctx); err != nil {
