@@ -168,7 +168,7 @@ func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64
 		return err
 	}
 	t := s.track(id)
-	left, confirmed, err := t.cross(number, finished, func() (map[string]merkle.Hash, error) {
+	left, err := t.cross(number, finished, func() (map[string]merkle.Hash, error) {
 		pending, err := s.lacks(ctx, snapshot)
 		return byContent(pending), err
 	})
@@ -185,7 +185,7 @@ func (s *Sealer) advance(ctx context.Context, id store.CodebaseID, number uint64
 		t.forget()
 		return err // another delivery sealed it meanwhile
 	}
-	if !confirmed { // before segments are built for nothing; Seal confirms it once more
+	if !t.confirmed(number) { // before segments are built for nothing; Seal confirms it once more
 		lacking, err := s.lacks(ctx, snapshot)
 		if err != nil {
 			t.forget()

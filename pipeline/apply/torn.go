@@ -61,5 +61,6 @@ func (s *Sealer) redo(ctx context.Context, snapshot store.Snapshot, torn []tornF
 	if err := s.store.DropSyntax(ctx, keys); err != nil {
 		return outage(err)
 	}
+	s.track(snapshot.Codebase).forget() // what other deliveries read of the store meanwhile
 	return s.again(ctx, snapshot, again)
 }

@@ -73,23 +73,22 @@ func (t *track) forget() {
 }
 
 // cross takes finished files from what a snapshot lacks, which is read from the store when
-// it is not known, and returns how many are left. confirmed is set when no event was
-// believed for it: the store says so itself.
-func (t *track) cross(number uint64, finished []event.File, read func() (map[string]merkle.Hash, error)) (left int, confirmed bool, err error) {
+// it is not known, and returns how many are left.
+func (t *track) cross(number uint64, finished []event.File, read func() (map[string]merkle.Hash, error)) (left int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.remaining == nil || t.number != number {
 		t.hinted = nil
 		if t.remaining, err = read(); err != nil {
 			t.remaining = nil
-			return 0, false, err
+			return 0, err
 		}
 		t.number = number
 	}
 	for _, f := range finished {
 		path, err := merkle.UnquotePath(f.Path)
 		if err != nil {
-			return 0, false, &bus.Drop{Err: err}
+			return 0, &bus.Drop{Err: err}
 		}
 		if content, ok := t.remaining[path]; ok && content == f.Content {
 			delete(t.remaining, path)
@@ -99,7 +98,16 @@ func (t *track) cross(number uint64, finished []event.File, read func() (map[str
 			t.hinted[path] = content
 		}
 	}
-	return len(t.remaining), len(t.hinted) == 0, nil
+	return len(t.remaining), nil
+}
+
+// confirmed reports whether the store itself said that a snapshot lacks nothing: no event was
+// believed for it, and nobody who tried to seal it found rows lost that the store had said
+// are there, and dropped them.
+func (t *track) confirmed(number uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.remaining != nil && t.number == number && len(t.remaining) == 0 && len(t.hinted) == 0
 }
 
 // correct replaces what is known by a new reading of the store, and returns the paths that
