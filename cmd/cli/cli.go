@@ -99,11 +99,6 @@ type run struct {
 	logAsked logSetting
 }
 
-// usagef is an error in the arguments themselves.
-func usagef(format string, args ...any) error {
-	return tool.Errorf(tool.CodeInvalidArgument, format, args...)
-}
-
 // fail reports an error that came before an envelope did. Whatever cobra says is about the
 // arguments; everything else comes as a *tool.Error.
 func (r *run) fail(ctx context.Context, root *cobra.Command, args []string, err error) int {

@@ -3,7 +3,6 @@ package simulation
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,10 +13,7 @@ import (
 	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/event"
 	"github.com/freshet/freshet/pipeline/history"
-	"github.com/freshet/freshet/sync/merkle"
 )
-
-func hashOf(content string) merkle.Hash { return sha256.Sum256([]byte(content)) }
 
 // Outcome is how a history ended.
 type Outcome struct {

@@ -112,11 +112,6 @@ func find(seg *segment.Segment, path string) (uint32, bool) {
 	return uint32(i), found
 }
 
-func isDead(dead []uint32, ordinal uint32) bool {
-	_, found := slices.BinarySearch(dead, ordinal)
-	return found
-}
-
 // withDead returns the refs with the newly dead ordinals merged in.
 func withDead(refs []store.SegmentRef, dead map[store.SegmentID][]uint32) []store.SegmentRef {
 	out := slices.Clone(refs)
@@ -172,8 +167,6 @@ func (s *Sealer) gather(ctx context.Context, refs []store.SegmentRef, more []sto
 	slices.SortFunc(all, byPath)
 	return all, nil
 }
-
-func alive(ref store.SegmentRef) int { return ref.Files - len(ref.Dead) }
 
 // liveEntries lists the live files of a segment.
 func (s *Sealer) liveEntries(ctx context.Context, ref store.SegmentRef) ([]store.FileEntry, error) {

@@ -343,10 +343,3 @@ func (s *Sealer) sealAt(ctx context.Context, snapshot store.Snapshot, level stor
 
 // outageDelay is the delay after an error of the store or the log.
 const outageDelay = 500 * time.Millisecond
-
-func outage(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, bus.ErrObsolete) {
-		return err
-	}
-	return &bus.Retry{After: outageDelay, Err: err}
-}

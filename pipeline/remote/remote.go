@@ -101,17 +101,6 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// Local reports whether the service is on this machine, so that nothing leaves it.
-func (s *Service) Local() bool { return loopback(s.base.Hostname()) }
-
-// Host names the service, for messages.
-func (s *Service) Host() string { return s.base.Host }
-
 // Waiting returns how long no request will be sent because of the limits or failures of the
 // service, and the reason; 0 when requests are sent.
 func (s *Service) Waiting() (time.Duration, string) {
@@ -239,21 +228,4 @@ func (s *Service) try(ctx context.Context, method, path string, body []byte, out
 func unsent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
-}
-
-// strip removes the URL from an error of the HTTP client: Error names the host already.
-func strip(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
-
-// hide removes the key from a text of the service.
-func (s *Service) hide(text string) string {
-	if s.key == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, s.key, "(key)")
 }

@@ -3,7 +3,6 @@ package memstore
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 
 	"github.com/freshet/freshet/store"
@@ -60,5 +59,3 @@ func (s *Store) putContents(contents []store.Content) error {
 	}
 	return nil
 }
-
-func sum(data []byte) [32]byte { return sha256.Sum256(data) }

@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"sync"
 	"time"
@@ -188,3 +189,5 @@ func (s *Store) snapshot(id store.CodebaseID, number uint64) (*codebase, *snapsh
 	}
 	return c, n, nil
 }
+
+func sum(data []byte) [32]byte { return sha256.Sum256(data) }

@@ -240,10 +240,3 @@ func (b *Builder) kind(name string) uint32 {
 	}
 	return number
 }
-
-func appendNumbers(dst []byte, values ...uint32) []byte {
-	for _, v := range values {
-		dst = binary.LittleEndian.AppendUint32(dst, v)
-	}
-	return dst
-}

@@ -12,8 +12,6 @@ import (
 // cuts numbers the ways of cutting, as file records hold them.
 var cuts = [...]store.Cut{"", store.CutGrammar, store.CutStructure, store.CutLines, store.CutQuarantined}
 
-func cutNumber(cut store.Cut) int { return max(0, slices.Index(cuts[:], cut)) }
-
 // Finish returns the segment. The builder must not be used afterwards.
 func (b *Builder) Finish() ([]byte, error) {
 	var parts [sectionCount][]byte

@@ -1,15 +1,12 @@
 package sqlitestore
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -104,23 +101,6 @@ func (s *Store) prepare(ctx context.Context) error {
 	return s.checkHeader()
 }
 
-// checkHeader looks at the first bytes of a database that is not empty.
-func (s *Store) checkHeader() error {
-	f, err := os.Open(s.file())
-	if err != nil {
-		return err
-	}
-	header := make([]byte, 16)
-	n, err := io.ReadFull(f, header)
-	if e := f.Close(); e != nil {
-		return e
-	}
-	if err != nil || !bytes.Equal(header, []byte("SQLite format 3\x00")) {
-		return fmt.Errorf("header of %d bytes is not that of a database: %w", n, store.ErrCorrupt)
-	}
-	return nil
-}
-
 // create gives an empty database the properties that cannot be changed later. Segments
 // beside it say that it was not always empty.
 func (s *Store) create(ctx context.Context) error {
@@ -185,9 +165,4 @@ func (s *Store) abort() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (s *Store) dsn(parameters string) string {
-	path := url.URL{Path: s.file()}
-	return "file:" + path.EscapedPath() + "?" + parameters + allParameters
 }

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -228,12 +227,6 @@ func listCodebases(dir string) (found map[store.CodebaseID]store.Codebase, err e
 		found[b.ID] = b.Codebase
 	}
 	return found, rows.Err()
-}
-
-// openReadOnly opens the database in dir for reading only.
-func openReadOnly(dir string) (*sql.DB, error) {
-	s := &Store{dir: dir}
-	return sql.Open("sqlite", s.dsn("mode=ro&"+readerParameters))
 }
 
 // CopyTo writes the database, as it is in this process, into a directory that has none, for

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -194,5 +193,3 @@ func (c *session) checkSchema(known int64) error {
 	}
 	return nil
 }
-
-func (s *Store) file() string { return filepath.Join(s.dir, fileName) }

@@ -2,6 +2,11 @@ package ignore
 
 import "strings"
 
+type byteSet [4]uint64
+
+func (s *byteSet) add(b byte)      { s[b>>6] |= 1 << (b & 63) }
+func (s *byteSet) has(b byte) bool { return s[b>>6]&(1<<(b&63)) != 0 }
+
 // parseClass reads a character class from behind its "[" and returns its bytes and the
 // place behind its "]". It reports false for one that is malformed.
 func parseClass(pattern string, i int) (*byteSet, int, bool) {

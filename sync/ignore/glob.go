@@ -27,11 +27,6 @@ type token struct {
 	set   *byteSet
 }
 
-type byteSet [4]uint64
-
-func (s *byteSet) add(b byte)      { s[b>>6] |= 1 << (b & 63) }
-func (s *byteSet) has(b byte) bool { return s[b>>6]&(1<<(b&63)) != 0 }
-
 // compile reads a pattern. With path, '/' is matched by itself and "**" only, as fnmatch
 // does with FNM_PATHNAME; without, the text is a base name.
 func compile(pattern string, path bool) *glob {

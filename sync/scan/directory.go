@@ -2,7 +2,6 @@ package scan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,16 +123,6 @@ func anyKey(m map[string]*scope, is func(string) bool) bool {
 		}
 	}
 	return false
-}
-
-// interfere is the fault injection of tests: it fails an operation or changes the disk before
-// it.
-func (k *worker) interfere(op, path string) error { return k.scanner.interfere(op, path) }
-
-// exhausted reports whether an error is a lack of resources of this process and no property
-// of the file.
-func exhausted(err error) bool {
-	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
 }
 
 // unreadable keeps the prior state of a directory that cannot be entered, or excludes it when

@@ -73,14 +73,6 @@ func (s *Scanner) read(clean string) (Explanation, []byte, error) {
 	return x.out, x.data, x.stayed(clean)
 }
 
-// interfere lets a test fail an operation or change the disk right before it.
-func (s *Scanner) interfere(op, path string) error {
-	if s.fault == nil {
-		return nil
-	}
-	return s.fault(op, path)
-}
-
 // stayed returns ErrMoved when the directory that the explainer stands in does not lie at
 // its path below the root any more: it may have been carried out of the tree.
 func (x *explainer) stayed(path string) error {

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"time"
@@ -109,26 +108,4 @@ func Identity(root string) (store.RootIdentity, error) {
 	}
 	_ = unix.Close(fd)
 	return store.RootIdentity{Device: stat.Device, Inode: stat.Inode}, nil
-}
-
-// enterRoot opens the root and returns its stat.
-func enterRoot(root string) (int, store.Stat, error) {
-	fd, err := openRoot(root)
-	switch {
-	case err == nil:
-	case gone(err):
-		return -1, store.Stat{}, fmt.Errorf("%w: %s: %w", ErrRootVanished, merkle.QuotePath(root), err)
-	default:
-		return -1, store.Stat{}, fmt.Errorf("%w: %s: %w", ErrRootUnreadable, merkle.QuotePath(root), err)
-	}
-	stat, err := fstat(fd)
-	if err != nil {
-		_ = unix.Close(fd)
-		return -1, store.Stat{}, fmt.Errorf("%w: %s: %w", ErrRootUnreadable, merkle.QuotePath(root), err)
-	}
-	if marked(fd) {
-		_ = unix.Close(fd)
-		return -1, store.Stat{}, fmt.Errorf("%w: %s", ErrRootIsData, merkle.QuotePath(root))
-	}
-	return fd, stat, nil
 }

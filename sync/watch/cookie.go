@@ -57,17 +57,6 @@ func (c *cookies) lay() error {
 	return nil
 }
 
-// heard handles an event of the directory.
-func (c *cookies) heard(mask uint32, name []byte) error {
-	switch {
-	case mask&unix.IN_MOVED_TO == 0:
-		return fmt.Errorf("%w: the directory for cookies is gone", ErrLost)
-	case string(name) == c.name:
-		c.awaited = false
-	}
-	return nil
-}
-
 func (c *cookies) close() error {
 	if c.handle != nil {
 		_ = c.handle.Close()

@@ -129,33 +129,11 @@ func (w *Watcher) readLocked() (more bool, err error) {
 // the last receive. It is signalled only while Run runs.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Err returns why the watcher is broken, or nil.
-func (w *Watcher) Err() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.broken
-}
-
 // Watches returns the number of watched directories.
 func (w *Watcher) Watches() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.table.len()
-}
-
-// fail breaks the watcher, once. The caller holds mu.
-func (w *Watcher) fail(err error) {
-	if w.broken == nil {
-		w.broken = err
-		w.signal()
-	}
-}
-
-func (w *Watcher) signal() {
-	select {
-	case w.changed <- struct{}{}:
-	default:
-	}
 }
 
 // Close removes the watches. It may be called twice.

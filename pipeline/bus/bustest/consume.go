@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,22 +30,6 @@ func consumeTests() []test {
 		{"Consume/StoppedFinishesWhatIsInHand", stopped},
 		{"Consume/RefusesBadConsumers", badConsumers},
 		{"Consume/SurvivesReopening", survivesReopening},
-	}
-}
-
-func worker(name string, workers int, lanes ...bus.Lane) bus.Consumer {
-	if len(lanes) == 0 {
-		lanes = []bus.Lane{bus.LaneSync}
-	}
-	return bus.Consumer{Name: name, Lanes: lanes, Workers: workers}
-}
-
-// collect returns a handler that sends its deliveries on.
-func collect() (<-chan bus.Delivery, bus.Handler) {
-	got := make(chan bus.Delivery, 4*bus.MaxBatch)
-	return got, func(_ context.Context, d bus.Delivery) error {
-		got <- d
-		return nil
 	}
 }
 
@@ -150,22 +133,6 @@ func eachName(t *testing.T, s suite) {
 		r.consume(worker(name, 2), handle)
 		wantOnce(t, got, messages("a", 1, 20))
 	}
-}
-
-// wantOnce wants each message once, in any order, and no other.
-func wantOnce(t *testing.T, got <-chan bus.Delivery, want []bus.Message) {
-	t.Helper()
-	var ids, wanted []string
-	for _, m := range want {
-		ids = append(ids, await(t, got, "a delivery").ID)
-		wanted = append(wanted, m.ID)
-	}
-	slices.Sort(ids)
-	slices.Sort(wanted)
-	if diff := cmp.Diff(wanted, ids); diff != "" {
-		t.Errorf("deliveries (-want +got):\n%s", diff)
-	}
-	nothing(t, got, 20*time.Millisecond, "a delivery more")
 }
 
 func oneOfTwo(t *testing.T, s suite) {

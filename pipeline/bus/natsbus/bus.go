@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/freshet/freshet/pipeline/bus"
-	"github.com/freshet/freshet/store"
 )
 
 // Bus is an event log in JetStream. Open makes one.
@@ -284,21 +282,6 @@ func checkVersion(version string) error {
 		return nil
 	}
 	return fmt.Errorf("NATS server %s loses acknowledged messages at a power cut: 2.14.9, 2.15.2 or newer is needed", version)
-}
-
-// subject returns the NATS subject of a codebase's lane.
-func (b *Bus) subject(id store.CodebaseID, lane bus.Lane) string {
-	return "freshet." + b.opts.Tenant + "." + string(id) + "." + string(lane)
-}
-
-// parseSubject undoes subject.
-func (b *Bus) parseSubject(subject string) (store.CodebaseID, bus.Lane, error) {
-	tokens := strings.Split(subject, ".")
-	if len(tokens) != 4 || tokens[0] != "freshet" || tokens[1] != b.opts.Tenant {
-		return "", "", fmt.Errorf("subject %q is not of this log", subject)
-	}
-	id, lane := store.CodebaseID(tokens[2]), bus.Lane(tokens[3])
-	return id, lane, bus.CheckSubject(id, lane)
 }
 
 // Close implements bus.Bus.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/freshet/freshet/store"
 )
@@ -74,4 +75,12 @@ func checksumOf(header nats.Header, data []byte) string {
 	}
 	_, _ = d.Write(data)
 	return strconv.FormatUint(d.Sum64(), 16)
+}
+
+// identity returns the ID that the publisher gave a message.
+func identity(h nats.Header) string {
+	if id := h.Get(headerIdentity); id != "" {
+		return id
+	}
+	return h.Get(jetstream.MsgIDHeader)
 }

@@ -219,11 +219,3 @@ func (b *Bus) recent(ctx context.Context, id store.CodebaseID, lane bus.Lane) (m
 	})
 	return known, err
 }
-
-// identity returns the ID that the publisher gave a message.
-func identity(h nats.Header) string {
-	if id := h.Get(headerIdentity); id != "" {
-		return id
-	}
-	return h.Get(jetstream.MsgIDHeader)
-}

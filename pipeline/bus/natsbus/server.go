@@ -94,16 +94,6 @@ func dropSummaries(dir string) error {
 	return nil
 }
 
-// streamsDir returns the directory of the streams of the server's only account.
-func streamsDir(dir string) string {
-	return filepath.Join(dir, server.JetStreamStoreDir, "$G", "streams")
-}
-
-// escape quotes the special characters of a path for filepath.Glob.
-func escape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
 // serverLog forwards the server's log and keeps its last three warnings and errors for an
 // error message.
 type serverLog struct {
