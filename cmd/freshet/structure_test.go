@@ -352,7 +352,6 @@ const (
 func knotted() map[string]int {
 	return map[string]int{
 		"cmd/simulation":       7,
-		"mcp/tool":             96,
 		"pipeline/bus/natsbus": 45,
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"maps"
-	"path/filepath"
 	"slices"
 
 	"github.com/freshet/freshet/store"
@@ -62,28 +60,6 @@ func (c *call) advise(ctx context.Context, e *Error) {
 	}
 }
 
-// look is a view of the codebase that the call is about, or of all when there is none.
-func (c *call) look(view, why string) NextStep {
-	if c.env.Codebase.ID == "" {
-		return listStep("shows every codebase that is registered")
-	}
-	return NextStep{ToolList, map[string]any{"codebase": string(c.env.Codebase.ID), "view": view}, why}
-}
-
-// again is the same call with some arguments changed.
-func (c *call) again(change map[string]any, why string) NextStep {
-	arguments := maps.Clone(c.repeat)
-	if arguments == nil {
-		arguments = map[string]any{}
-	}
-	maps.Copy(arguments, change)
-	return NextStep{c.tool, arguments, why}
-}
-
-// maxElsewhere is how many codebases an error offers the same call on, and how many
-// directories to register.
-const maxElsewhere = 3
-
 // unresolved gives the error of a call that names no codebase, or several, the codebases
 // that it may mean: the candidates, those of the caller's directories, and what of these can
 // be registered. missing is the path that lies in no codebase, "" for a name.
@@ -122,23 +98,4 @@ func (c *call) unresolved(ctx context.Context, all []store.Codebase, s Scope, e 
 		e = e.Next(listStep("shows every codebase with its id"))
 	}
 	return e
-}
-
-// registrable are those of some directories that the caller may register, and that no
-// codebase holds.
-func (c *call) registrable(ctx context.Context, all []store.Codebase, s Scope, dirs []string) []string {
-	var found []string
-	for _, dir := range dirs {
-		if !filepath.IsAbs(dir) || len(found) == maxElsewhere {
-			continue
-		}
-		dir = filepath.Clean(dir)
-		if _, err := containing(all, dir); err == nil || slices.Contains(found, dir) {
-			continue
-		}
-		if c.Registry.Admits(ctx, dir, c.permit(s)) == nil {
-			found = append(found, dir)
-		}
-	}
-	return found
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -95,4 +96,27 @@ func checkArgument(name string, value any) error {
 		}
 	}
 	return nil
+}
+
+// mustRequire labels an answer about an index of another recipe than the one in force.
+func (c *call) mustRequire() error {
+	if len(c.env.Freshness.Requires) == 0 {
+		return nil
+	}
+	c.warn(string(CodeRequiresReindex), "the index is of another recipe: "+fieldList(c.env.Freshness.Requires))
+	step := manageStep(ActionReindex, string(c.env.Codebase.ID), "rebuilds the index under the recipe in force")
+	if !slices.ContainsFunc(c.env.NextSteps, func(s NextStep) bool { return s.Tool == ToolManage }) {
+		c.env.NextSteps = append(c.env.NextSteps, step)
+	}
+	return nil
+}
+
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for _, field := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" && !field.Anonymous {
+			fields[name] = field.Type
+		}
+	}
+	return fields
 }

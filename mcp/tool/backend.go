@@ -229,7 +229,7 @@ type Sessions interface {
 	PutSession(ctx context.Context, s store.Session) error
 }
 
-// Keeper keeps the house.
+// Keeper runs garbage collection and manages dead letters.
 type Keeper interface {
 	// Collect removes what the retention does not keep; a dry run only counts.
 	Collect(ctx context.Context, dryRun bool) (store.Collected, error)

@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
@@ -177,19 +176,4 @@ func (c *Compared) count(changes []ManifestChange) {
 			c.Reprocessed++
 		}
 	}
-}
-
-// verdict says what changed in a word each.
-func (c Compared) verdict() string {
-	var parts []string
-	if c.Added+c.Modified+c.Removed+c.Renamed > 0 {
-		parts = append(parts, "the source changed")
-	}
-	if len(c.Settings) > 0 {
-		parts = append(parts, "the index settings changed")
-	}
-	if len(parts) == 0 {
-		return "nothing changed"
-	}
-	return strings.Join(parts, "; ")
 }

@@ -257,13 +257,3 @@ func argumentFields(name string) map[string]reflect.Type {
 	at := slices.IndexFunc(Tools(), func(t Tool) bool { return t.Name == name })
 	return fieldsOf(reflect.TypeOf(Tools()[at].NewParams()).Elem())
 }
-
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	fields := map[string]reflect.Type{}
-	for _, field := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" && !field.Anonymous {
-			fields[name] = field.Type
-		}
-	}
-	return fields
-}

@@ -218,3 +218,12 @@ func sentences(text string, n int) string {
 	}
 	return text
 }
+
+// tells reports whether definitions of a kind tell what a directory is for.
+func tells(kind string) bool {
+	switch kind {
+	case "class", "struct", "interface", "function", "method", "type", "trait", "module", "enum", "service", "message", "table":
+		return true
+	}
+	return false
+}

@@ -242,19 +242,3 @@ func (c *call) stale(b store.Codebase, r Reading) *Error {
 	}
 	return e.Next(manageStep("sync", string(b.ID), "catches up and waits for it"))
 }
-
-func (c *call) warn(code, message string) {
-	warning := search.Warning{Code: code, Message: message}
-	if !slices.Contains(c.env.Warnings, warning) {
-		c.env.Warnings = append(c.env.Warnings, warning)
-	}
-}
-
-// pass warns of what a check noticed.
-func (c *call) pass(warnings []search.Warning) {
-	for _, w := range warnings {
-		c.warn(w.Code, w.Message)
-	}
-}
-
-func (c *call) partial() { c.env.Status = StatusPartial }

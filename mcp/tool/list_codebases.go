@@ -101,13 +101,6 @@ func (c *call) registered(ctx context.Context, p listParams) error {
 	return paged(c, infos, listing{cursor: p.Cursor, of: []any{ListAll}}, func(shown []CodebaseInfo) { c.env.Registered = &shown })
 }
 
-func (c *call) stateOfOne(ctx context.Context, _ store.Codebase, p listParams) error {
-	if err := c.status(ctx, StatusParams{Scope: p.Scope, Demand: p.Demand}); err != nil {
-		return err
-	}
-	return c.mustRequire()
-}
-
 // progress tells of the operation that runs on a codebase, or of the last one, and waits
 // for its end when asked to.
 func (c *call) progress(ctx context.Context, b store.Codebase, p listParams) error {
@@ -196,17 +189,4 @@ func (c *call) history(ctx context.Context, p listParams) error {
 	}
 	of := listing{cursor: p.Cursor, snapshot: c.env.Freshness.Snapshot, of: []any{ListHistory, c.env.Codebase.ID}}
 	return paged(c, *c.env.Snapshots, of, func(shown []SnapshotInfo) { c.env.Snapshots = &shown })
-}
-
-// mustRequire labels an answer about an index of another recipe than the one in force.
-func (c *call) mustRequire() error {
-	if len(c.env.Freshness.Requires) == 0 {
-		return nil
-	}
-	c.warn(string(CodeRequiresReindex), "the index is of another recipe: "+fieldList(c.env.Freshness.Requires))
-	step := manageStep(ActionReindex, string(c.env.Codebase.ID), "rebuilds the index under the recipe in force")
-	if !slices.ContainsFunc(c.env.NextSteps, func(s NextStep) bool { return s.Tool == ToolManage }) {
-		c.env.NextSteps = append(c.env.NextSteps, step)
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	"path/filepath"
-	"slices"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
@@ -27,15 +26,6 @@ func (c *call) index(ctx context.Context, p ManageParams) error {
 	}
 	c.about(b)
 	return c.operate(ctx, b, OperationIndex, p.Wait)
-}
-
-// permit is what the caller may name: a verb is called by a person, a tool by an agent.
-func (c *call) permit(s Scope) Permit {
-	client := s.ClientRoots
-	if s.CWD != "" {
-		client = append(slices.Clip(client), s.CWD)
-	}
-	return Permit{Person: c.tool == "", Operator: s.AllowRoots, Client: client}
 }
 
 func (c *call) sync(ctx context.Context, p ManageParams) error {
@@ -172,4 +162,14 @@ func (c *call) clear(ctx context.Context, p ClearParams) error {
 	c.env.State = StateNotFound
 	c.warn("cleared", "the index of "+b.Name+" is cleared; its files were not touched")
 	return nil
+}
+
+// confirmation is the word that clear asks for. That of the tool goes with the index as it
+// is, so that it cannot be known beforehand nor outlive what it was given for; a person on
+// the command line types the id.
+func (c *call) confirmation(b store.Codebase) string {
+	if c.tool == "" {
+		return string(b.ID)
+	}
+	return "clear-" + digestOf(b.ID, b.RegisteredAt.UnixNano(), b.Current)
 }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -102,14 +101,4 @@ func (c *call) foretell(ctx context.Context, p manageParams) error {
 	}
 	c.env.NextSteps = append(c.env.NextSteps, NextStep{ToolManage, again, "does it"})
 	return nil
-}
-
-// confirmation is the word that clear asks for. That of the tool goes with the index as it
-// is, so that it cannot be known beforehand nor outlive what it was given for; a person on
-// the command line types the id.
-func (c *call) confirmation(b store.Codebase) string {
-	if c.tool == "" {
-		return string(b.ID)
-	}
-	return "clear-" + digestOf(b.ID, b.RegisteredAt.UnixNano(), b.Current)
 }

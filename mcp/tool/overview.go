@@ -187,12 +187,3 @@ func mainDefinitions(f store.FileEntry, syntax store.Syntax) []MainDefinition {
 	}
 	return list
 }
-
-// tells reports whether definitions of a kind tell what a directory is for.
-func tells(kind string) bool {
-	switch kind {
-	case "class", "struct", "interface", "function", "method", "type", "trait", "module", "enum", "service", "message", "table":
-		return true
-	}
-	return false
-}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/search"
-	"github.com/freshet/freshet/sync/merkle"
 )
 
 // Bounds of a read.
@@ -194,21 +193,4 @@ func (r *reader) rest(n int) []NextStep {
 		arguments["view"] = string(r.show)
 	}
 	return []NextStep{{ToolRead, arguments, "reads on"}}
-}
-
-// indexState says how the served snapshot has a file that was read.
-func (r *reader) indexState(ctx context.Context, path string, live merkle.Hash) (string, error) {
-	if r.view == nil {
-		return "unindexed", nil
-	}
-	entry, err := r.Contents.File(ctx, r.codebase.ID, r.view.Snapshot.Number, path)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return "unindexed", nil
-	case err != nil:
-		return "", err
-	case entry.Content != live:
-		return "changed", nil
-	}
-	return "indexed", nil
 }

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -49,25 +48,6 @@ func writeAgentError(b *strings.Builder, e *Envelope) {
 	if len(e.Error.Details) > 0 {
 		fmt.Fprintf(b, "details: %s\n", codeSpan(compact(e.Error.Details)))
 	}
-}
-
-// compact writes a value as JSON on one line. Going through any sorts the members, so that
-// the text is the same after the envelope crossed a socket.
-func compact(value any) string {
-	data, err := json.Marshal(value)
-	if err == nil {
-		var plain any
-		if err = json.Unmarshal(data, &plain); err == nil {
-			var b strings.Builder
-			encoder := json.NewEncoder(&b)
-			encoder.SetEscapeHTML(false)
-			err = encoder.Encode(plain)
-			if err == nil {
-				return strings.TrimSuffix(b.String(), "\n")
-			}
-		}
-	}
-	return err.Error()
 }
 
 func writeAgentVerdict(b *strings.Builder, e *Envelope) {

@@ -232,18 +232,3 @@ func writeVerification(b *strings.Builder, v Verification) {
 	}
 	b.WriteString("\n")
 }
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, prefixes := float64(n)/unit, "KMGTPE"
-	i := 0
-	for value >= unit && i < len(prefixes)-1 {
-		value /= unit
-		i++
-	}
-	return fmt.Sprintf("%.1f %ciB", value, prefixes[i])
-}

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/freshet/freshet/store"
@@ -251,4 +252,19 @@ type Compared struct {
 	Renamed     int                 `json:"renamed"`
 	Reprocessed int                 `json:"reprocessed"`
 	Settings    []store.FieldChange `json:"settings"`
+}
+
+// verdict says what changed in a word each.
+func (c Compared) verdict() string {
+	var parts []string
+	if c.Added+c.Modified+c.Removed+c.Renamed > 0 {
+		parts = append(parts, "the source changed")
+	}
+	if len(c.Settings) > 0 {
+		parts = append(parts, "the index settings changed")
+	}
+	if len(parts) == 0 {
+		return "nothing changed"
+	}
+	return strings.Join(parts, "; ")
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/sync/merkle"
 )
 
 // resolve finds the codebase that a scope names and enters it in the envelope.
@@ -36,27 +34,6 @@ type rememberer interface{ Remembered() bool }
 func (c *call) about(b store.Codebase) {
 	c.env.Codebase = refOf(b, "")
 	c.env.State = stateOf(b, nil, false)
-}
-
-func refOf(b store.Codebase, ref string) CodebaseRef {
-	return CodebaseRef{ID: b.ID, Name: b.Name, Root: merkle.QuotePath(b.Root), Ref: ref}
-}
-
-// stateOf tells what has become of a codebase.
-func stateOf(b store.Codebase, running *Operation, requires bool) State {
-	switch {
-	case b.Current == 0 && running != nil:
-		return StateIndexing
-	case b.Failure != "":
-		return StateIndexFailed
-	case b.Current == 0:
-		return StateNotFound
-	case requires:
-		return StateRequiresReindex
-	case b.Current == 1:
-		return StateIndexed
-	}
-	return StateSyncCompleted
 }
 
 // pick chooses one of the codebases. A reference is an absolute path inside one, an id, a
@@ -93,25 +70,6 @@ func pick(all []store.Codebase, s Scope) (store.Codebase, error) {
 	return store.Codebase{}, notFound("no codebase has the id, name or path "+s.Codebase, "")
 }
 
-// containing returns the innermost codebase whose root holds the path.
-func containing(all []store.Codebase, path string) (store.Codebase, error) {
-	var best store.Codebase
-	for _, b := range all {
-		if inside(b.Root, path) && len(b.Root) > len(best.Root) {
-			best = b
-		}
-	}
-	if best.ID == "" {
-		return best, notFound(merkle.QuotePath(path)+" lies in no registered codebase", path)
-	}
-	return best, nil
-}
-
-func inside(root, path string) bool {
-	path = filepath.Clean(path)
-	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
-}
-
 func only(all []store.Codebase) (store.Codebase, error) {
 	switch len(all) {
 	case 0:
@@ -128,12 +86,4 @@ func ambiguous(candidates []store.Codebase, message string) *Error {
 		refs = append(refs, refOf(b, ""))
 	}
 	return Errorf(CodeAmbiguousCodebase, "%s", message).Detail("candidates", refs)
-}
-
-func notFound(message, path string) *Error {
-	e := Errorf(CodeCodebaseNotFound, "%s", message)
-	if path == "" {
-		return e
-	}
-	return e.Detail("path", merkle.QuotePath(path))
 }

@@ -174,3 +174,10 @@ func (c *call) why(ctx context.Context, p WhyParams) error {
 	c.env.Why = &report
 	return nil
 }
+
+func (c *call) stateOfOne(ctx context.Context, _ store.Codebase, p listParams) error {
+	if err := c.status(ctx, StatusParams{Scope: p.Scope, Demand: p.Demand}); err != nil {
+		return err
+	}
+	return c.mustRequire()
+}

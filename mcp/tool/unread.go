@@ -62,13 +62,3 @@ func (c *call) behind(reason string, paths []string, count int) {
 	f.PendingCount = max(f.PendingCount, len(f.PendingPaths), count)
 	c.partial()
 }
-
-// step adds a next step to an answer, once.
-func (c *call) step(s NextStep) {
-	for _, has := range c.env.NextSteps {
-		if compact(has) == compact(s) {
-			return
-		}
-	}
-	c.env.NextSteps = append(c.env.NextSteps, s)
-}
