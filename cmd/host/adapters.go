@@ -73,26 +73,6 @@ func (s searcher) Search(ctx context.Context, view store.View, q search.Query) (
 	return result, advice.Damage(view.Snapshot.Codebase, err)
 }
 
-// wordSealer is what the pipeline seals with.
-type wordSealer interface {
-	Want(id store.CodebaseID)
-	SealWords(ctx context.Context, id store.CodebaseID) error
-}
-
-// sealer seals words only where that gains a reader anything.
-type sealer struct {
-	wordSealer
-	words bool
-}
-
-// SealWords makes changes searchable by their words.
-func (s sealer) SealWords(ctx context.Context, id store.CodebaseID) error {
-	if !s.words {
-		return nil
-	}
-	return s.wordSealer.SealWords(ctx, id)
-}
-
 // checks gives readings their operation, and measures how long checks take.
 type checks struct {
 	*freshness.Checker

@@ -34,7 +34,7 @@ func (h *Host) newBackend() tool.Backend {
 		Inspector: &inspect.Inspector{
 			Store: h.store, Recipe: h.recipe, Log: h.bus, Events: log, Here: h.here, Compare: h.files.Compare,
 			Scan:    func() scan.Options { return datadir.ScanOptions(h.opts.Home, h.opts.Log) },
-			Running: h.tracker.Running, Watch: h.watch, Watching: h.opts.Watch, Reset: h.logReset,
+			Running: h.tracker.Running, Watch: h.followers.Watch, Watching: h.opts.Watch, Reset: h.logReset,
 		},
 		Planner:  &operation.Planner{Admit: registry.Admit, Store: h.store, Recipe: h.recipe, Here: h.here, Scan: h.scanning},
 		Canon:    h.verifier,

@@ -8,19 +8,11 @@ import (
 
 	"github.com/freshet/freshet/cmd/advice"
 	"github.com/freshet/freshet/cmd/datadir"
-	"github.com/freshet/freshet/cmd/disk"
-	"github.com/freshet/freshet/mcp/tool"
-	"github.com/freshet/freshet/pipeline/bus"
 	"github.com/freshet/freshet/pipeline/embedding"
 	"github.com/freshet/freshet/store"
 	merklesync "github.com/freshet/freshet/sync"
 	"github.com/freshet/freshet/sync/freshness"
 )
-
-// newFiles makes the reader of files on disk.
-func (h *Host) newFiles() *disk.Files {
-	return disk.New(disk.Options{Codebase: h.reads.Codebase, Here: h.here, Scan: h.scanning, Ask: h.bus.Ask, Log: h.opts.Log})
-}
 
 // newFollowers makes the followers of codebases, under leases where others share the store.
 func (h *Host) newFollowers() *freshness.Followers {
@@ -60,8 +52,8 @@ func (h *Host) newSynchronizer(id store.CodebaseID, replaced func()) *merklesync
 // newChecker makes the checker of freshness for reads.
 func (h *Host) newChecker() *freshness.Checker {
 	return &freshness.Checker{
-		Reads: h.reads, Recipe: h.recipe, Followers: h.followers, Hub: &h.hub, Sealer: sealer{h.pipeline.Sealer, h.sealsWords()},
-		Away: h.isAway, Advise: advice.Root, Warnings: h.warnings, Hindered: func() bool { return h.hindrance() != nil }, Now: h.opts.Now,
+		Reads: h.reads, Recipe: h.recipe, Followers: h.followers, Hub: &h.hub, Sealer: h.pipeline.Sealer, Words: h.sealsWords(),
+		Away: h.isAway, Advise: advice.Root, Warnings: h.warnings, Hindered: func() bool { return h.damage.Recent(h.opts.Now()) != nil }, Now: h.opts.Now,
 		Proven: func(ctx context.Context, id store.CodebaseID) error { return h.runner.Note(ctx, id, nil) }, // what failed before is made good
 	}
 }
@@ -76,43 +68,15 @@ func (h *Host) sealsWords() bool {
 // trouble notes an error of the chain with the operations that run.
 func (h *Host) trouble(err error) {
 	if store.IsDamage(err) {
-		h.mu.Lock()
-		h.met = damageMet{h.met.count + 1, err, h.opts.Now()}
-		h.mu.Unlock()
+		h.damage.Met(err, h.opts.Now())
 		h.hub.NotifyAll()
 	}
 	h.tracker.Trouble(datadir.AdviseRoom(h.opts.Home, err))
 }
 
-// damageMet is the damage that a worker met last, and how often one did.
-type damageMet struct {
-	count int
-	err   error
-	at    time.Time
-}
-
-// damageMemory is how long ago workers met damage that they may meet again: a delivery that
-// failed comes again within bus.MaxDelay.
-const damageMemory = 2 * bus.MaxDelay
-
-// hindrance returns the damage that workers met of late, for which what changed may not become
-// searchable, or nil.
-func (h *Host) hindrance() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.met.err == nil || h.opts.Now().Sub(h.met.at) > damageMemory {
-		return nil
-	}
-	return h.met.err
-}
-
 // newSettler makes what waits for seals.
 func (h *Host) newSettler() freshness.Settler {
-	return freshness.Settler{Store: h.store, Hub: &h.hub, Damage: func() (int, error) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return h.met.count, h.met.err
-	}}
+	return freshness.Settler{Store: h.store, Hub: &h.hub, Damage: h.damage.Count}
 }
 
 // watching is what a synchronizer of this host is told of watchers.
@@ -142,22 +106,6 @@ func (h *Host) followAll(ctx context.Context) {
 	if err != nil {
 		h.opts.Log.Warn("codebases cannot be followed", "error", err)
 	}
-}
-
-// watch reports on the watcher of a codebase.
-func (h *Host) watch(id store.CodebaseID) tool.WatchReport {
-	status, followed := h.followers.Watch(id)
-	if !followed {
-		return tool.WatchReport{State: string(status.State), Reason: "nobody has asked for this codebase yet"}
-	}
-	report := tool.WatchReport{
-		State: string(status.State), Reason: status.Reason, Watches: status.Watches,
-		Since: status.Since, Missed: status.Missed,
-	}
-	if !h.opts.Watch {
-		report.Reason = "this host lives for one command"
-	}
-	return report
 }
 
 // sealed is told of every seal.

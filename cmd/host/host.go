@@ -48,6 +48,7 @@ type Host struct {
 	pipeline   *pipeline.Pipeline
 	server     *socket.Server
 	hub        freshness.Hub
+	damage     freshness.Damage
 	files      *disk.Files
 	followers  *freshness.Followers
 	meter      *meter.Meter
@@ -64,7 +65,6 @@ type Host struct {
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
-	met       damageMet
 	reset     *tool.LogReset            // when the log was last begun anew for damage
 	resetTold map[store.CodebaseID]bool // by an answer about the codebase
 	successor string                    // a closed store that is to take the place of the host's
@@ -117,7 +117,7 @@ func (h *Host) open(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if h.provider, err = h.opts.openProvider(ctx); err != nil {
+	if h.provider, err = h.opts.Provider(ctx, h.opts.Home); err != nil {
 		return err
 	}
 	h.recipe = recipe.Of(h.provider)
@@ -134,7 +134,7 @@ func (h *Host) open(ctx context.Context) error {
 		}
 	}
 	h.engine = search.New(h.reads, h.provider, search.Options{Candidates: h.candidates, CandidatesFrom: h.opts.candidatesFrom, Reranking: reranking})
-	h.files = h.newFiles()
+	h.files = disk.New(disk.Options{Codebase: h.reads.Codebase, Here: h.here, Scan: h.scanning, Ask: h.bus.Ask, Log: h.opts.Log})
 	h.followers = h.newFollowers()
 	h.pipeline = pipeline.New(h.parts())
 	h.standing = meter.NewStanding(h.bus, h.store, h.pipeline.Consumers(), h.opts.Now, h.opts.Log)

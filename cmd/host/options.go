@@ -58,6 +58,9 @@ func (o Options) withDefaults() Options {
 	if o.Reconcile == 0 {
 		o.Reconcile = 30 * time.Second
 	}
+	if o.Provider == nil {
+		o.Provider = func(context.Context, string) (embedding.Querier, error) { return builtin.New(), nil }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -73,11 +76,4 @@ func (o Options) mayReplace() bool { return !o.Cluster.Shared() }
 // salvage are the options of a salvage in the data directory.
 func (o Options) salvage() salvage.Options {
 	return salvage.Options{Home: o.Home, Now: o.Now, Log: o.Log}
-}
-
-func (o Options) openProvider(ctx context.Context) (embedding.Querier, error) {
-	if o.Provider == nil {
-		return builtin.New(), nil
-	}
-	return o.Provider(ctx, o.Home)
 }

@@ -23,7 +23,7 @@ func (h *Host) warnings(id store.CodebaseID, state search.Freshness) []search.Wa
 
 // hindered warns of damage that workers met of late.
 func (h *Host) hindered() []search.Warning {
-	err := h.hindrance()
+	err := h.damage.Recent(h.opts.Now())
 	if err == nil {
 		return nil
 	}

@@ -43,9 +43,9 @@ type Inspector struct {
 	Compare func(ctx context.Context, c store.Codebase, path string, content merkle.Hash) (tool.DiskState, error)
 	// Running is the operation that runs on a codebase, nil when none does.
 	Running func(id store.CodebaseID) *tool.Operation
-	// Watch reports on the watcher of a codebase, and Watching says whether there ought to be
-	// one.
-	Watch    func(id store.CodebaseID) tool.WatchReport
+	// Watch tells of the watcher of a codebase, if it is followed, and Watching says whether
+	// there ought to be one.
+	Watch    func(id store.CodebaseID) (status merklesync.WatchStatus, followed bool)
 	Watching bool
 	// Reset tells when the log was last begun anew for damage, nil when it was not.
 	Reset func() *tool.LogReset
@@ -57,7 +57,7 @@ func (i *Inspector) Inspect(ctx context.Context, id store.CodebaseID) (tool.Fact
 	if err != nil {
 		return tool.Facts{}, err
 	}
-	facts := tool.Facts{Codebase: codebase, Running: i.Running(id), Watch: i.Watch(id)}
+	facts := tool.Facts{Codebase: codebase, Running: i.Running(id), Watch: i.watch(id)}
 	if i.Watching && facts.Watch.State != string(merklesync.WatchLive) {
 		facts.Degraded = facts.Watch.Reason
 	}
@@ -321,4 +321,20 @@ func maskedIn(data []byte) string {
 	slices.Sort(rules)
 	return fmt.Sprintf("%d spans of the form of credentials are masked in answers, exports and what providers get: %s",
 		len(spans), strings.Join(slices.Compact(rules), ", "))
+}
+
+// watch reports on the watcher of a codebase.
+func (i *Inspector) watch(id store.CodebaseID) tool.WatchReport {
+	status, followed := i.Watch(id)
+	if !followed {
+		return tool.WatchReport{State: string(status.State), Reason: "nobody has asked for this codebase yet"}
+	}
+	report := tool.WatchReport{
+		State: string(status.State), Reason: status.Reason, Watches: status.Watches,
+		Since: status.Since, Missed: status.Missed,
+	}
+	if !i.Watching {
+		report.Reason = "this host lives for one command"
+	}
+	return report
 }

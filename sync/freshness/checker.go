@@ -27,8 +27,7 @@ type Demand struct {
 type Sealer interface {
 	// Want has a codebase sealed as soon as it can be.
 	Want(id store.CodebaseID)
-	// SealWords makes changes searchable by their words, where the embedding provider keeps a
-	// reader waiting, and does nothing elsewhere.
+	// SealWords makes changes searchable by their words, before they have vectors.
 	SealWords(ctx context.Context, id store.CodebaseID) error
 }
 
@@ -40,6 +39,9 @@ type Checker struct {
 	Followers *Followers
 	Hub       *Hub
 	Sealer    Sealer
+	// Words has changes sealed by their words when a reader has waited for half of its time:
+	// where an embedding provider over a network may be slow, and this process alone seals.
+	Words bool
 	// Away reports whether the store cannot be reached and Reads answers from what it has read
 	// before.
 	Away func() bool
@@ -175,6 +177,9 @@ func (c *Checker) catchUp(ctx context.Context, id store.CodebaseID, seen merkles
 		select {
 		case <-changed:
 		case <-patience.C:
+			if !c.Words {
+				continue
+			}
 			if err := c.Sealer.SealWords(ctx, id); err != nil {
 				return "", err
 			}

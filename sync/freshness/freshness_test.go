@@ -167,7 +167,7 @@ func TestTheLeaseHolderAnswersForTheOthers(t *testing.T) {
 // newChecker returns a checker over a store that nothing seals.
 func newChecker(s store.Store, f *freshness.Followers, hub *freshness.Hub, sealer freshness.Sealer) *freshness.Checker {
 	return &freshness.Checker{
-		Reads: s, Recipe: recipe(), Followers: f, Hub: hub, Sealer: sealer, Now: time.Now,
+		Reads: s, Recipe: recipe(), Followers: f, Hub: hub, Sealer: sealer, Words: true, Now: time.Now,
 		Away:     func() bool { return false },
 		Advise:   func(_ store.CodebaseID, err error) error { return err },
 		Hindered: func() bool { return false }, Warnings: func(store.CodebaseID, search.Freshness) []search.Warning { return nil },
