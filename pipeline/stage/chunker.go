@@ -118,10 +118,6 @@ func (c *Chunker) Handle(ctx context.Context, d bus.Delivery) error {
 	return nil
 }
 
-func (c *Chunker) key(f event.File) store.SyntaxKey {
-	return store.SyntaxKey{Content: f.Content, Version: c.Recipe.SyntaxVersion(f.Language)}
-}
-
 // missing returns the files without syntax, one for each key, less those that are parked.
 func (c *Chunker) missing(ctx context.Context, id store.CodebaseID, files []event.File) ([]event.File, error) {
 	keys := make([]store.SyntaxKey, len(files))

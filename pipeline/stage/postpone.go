@@ -60,3 +60,7 @@ func (c *Chunker) postpone(ctx context.Context, e event.Event, late []event.File
 	}
 	return ready, outage(c.Outbox.Flush(ctx))
 }
+
+func (c *Chunker) key(f event.File) store.SyntaxKey {
+	return store.SyntaxKey{Content: f.Content, Version: c.Recipe.SyntaxVersion(f.Language)}
+}
