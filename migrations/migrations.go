@@ -1,6 +1,7 @@
 package migrations
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -27,24 +29,33 @@ var files embed.FS
 type Migration struct {
 	Version int64
 	Name    string
-	// Checksum is the SHA-256 of the file, in hexadecimal digits.
+	// Checksum is the SHA-256 of the file, or of the name of a step, in hexadecimal digits.
 	Checksum string
 }
 
-// Set is a schema: its migrations in order, with the files that hold them.
+// Step is a migration in Go, for rows that SQL cannot decode. Up and Down run in the
+// transaction of their migration.
+type Step struct {
+	Version  int64
+	Name     string
+	Up, Down func(ctx context.Context, tx *sql.Tx) error
+}
+
+// Set is a schema: its migrations in order, with the files and steps that hold them.
 type Set struct {
 	dialect    dialect
 	files      fs.FS
+	steps      []Step
 	migrations []Migration
 }
 
-// SQLite returns the schema of the embedded store.
-func SQLite() (*Set, error) {
+// SQLite returns the schema of the embedded store, whose steps are the store's.
+func SQLite(steps ...Step) (*Set, error) {
 	sub, err := fs.Sub(files, "sqlite")
 	if err != nil {
 		return nil, fmt.Errorf("open migrations: %w", err)
 	}
-	return NewSet(sub)
+	return NewSet(sub, steps...)
 }
 
 // Postgres returns the schema of the shared store.
@@ -58,19 +69,19 @@ func Postgres() (*Set, error) {
 
 // NewSet reads a schema for SQLite from the SQL files at the top of fsys, which are named
 // <version>_<name>.sql.
-func NewSet(fsys fs.FS) (*Set, error) { return newSet(sqliteDialect(), fsys) }
+func NewSet(fsys fs.FS, steps ...Step) (*Set, error) { return newSet(sqliteDialect(), fsys, steps...) }
 
 // NewPostgresSet is NewSet for PostgreSQL. The migrations go to the current schema, one
 // process at a time.
 func NewPostgresSet(fsys fs.FS) (*Set, error) { return newSet(postgresDialect(), fsys) }
 
-func newSet(d dialect, fsys fs.FS) (*Set, error) {
+func newSet(d dialect, fsys fs.FS, steps ...Step) (*Set, error) {
 	names, err := fs.Glob(fsys, "*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
 	sort.Strings(names)
-	set := &Set{dialect: d, files: fsys}
+	set := &Set{dialect: d, files: fsys, steps: steps}
 	for _, name := range names {
 		digits, _, _ := strings.Cut(path.Base(name), "_")
 		version, err := strconv.ParseInt(digits, 10, 64)
@@ -84,6 +95,11 @@ func newSet(d dialect, fsys fs.FS) (*Set, error) {
 		sum := sha256.Sum256(text)
 		set.migrations = append(set.migrations, Migration{version, name, hex.EncodeToString(sum[:])})
 	}
+	for _, step := range steps { // code has no text to sum: its name stands for it
+		sum := sha256.Sum256([]byte(step.Name))
+		set.migrations = append(set.migrations, Migration{step.Version, step.Name, hex.EncodeToString(sum[:])})
+	}
+	slices.SortFunc(set.migrations, func(a, b Migration) int { return cmp.Compare(a.Version, b.Version) })
 	return set, nil
 }
 
@@ -149,7 +165,12 @@ func (s *Set) provider(db *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open migrations: %w", err)
 	}
+	var inGo []*goose.Migration
+	for _, step := range s.steps {
+		inGo = append(inGo, goose.NewGoMigration(step.Version, &goose.GoFunc{RunTx: step.Up}, &goose.GoFunc{RunTx: step.Down}))
+	}
 	provider, err := goose.NewProvider("", db, s.files, append([]goose.ProviderOption{
+		goose.WithGoMigrations(inGo...),
 		goose.WithStore(&ledger{Store: versions, set: s}),
 		goose.WithDisableGlobalRegistry(true),
 		goose.WithLogger(goose.NopLogger()),

@@ -107,7 +107,7 @@ func TestDamagedCodebaseCostsItself(t *testing.T) {
 	check(t, s.Close())
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, datadir.StoreName, "freshet.db"))
 	check(t, err)
-	_, err = db.ExecContext(t.Context(), "UPDATE codebases SET body = zeroblob(length(body)) WHERE CAST(root AS TEXT) = ?", bad)
+	_, err = db.ExecContext(t.Context(), "UPDATE codebases SET sum = ~sum WHERE CAST(root AS TEXT) = ?", bad)
 	check(t, err)
 	check(t, db.Close())
 	s = rare(t, home)

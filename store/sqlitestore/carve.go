@@ -155,7 +155,7 @@ func (v *carver) keyed(fn func(columns []any) error) (skipped int, err error) {
 		if err != nil {
 			return err
 		}
-		columns, err := record(payload)
+		columns, err := cellColumns(payload)
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (v *carver) cell(page []byte, at int) (row int64, columns []any, err error)
 	if err != nil {
 		return 0, nil, err
 	}
-	columns, err = record(payload)
+	columns, err = cellColumns(payload)
 	return int64(id), columns, err //nolint:gosec // SQLite writes them so
 }
 
@@ -262,9 +262,9 @@ func (v *carver) payload(page []byte, at, length, most int) ([]byte, error) {
 	return data, nil
 }
 
-// record decodes a row: nil, int64, string or []byte for each column. Rows of this store
+// cellColumns decodes a row: nil, int64, string or []byte for each column. Rows of this store
 // have no floating-point numbers.
-func record(payload []byte) ([]any, error) {
+func cellColumns(payload []byte) ([]any, error) {
 	size, n := sqliteVarint(payload)
 	if n == 0 || size > uint64(len(payload)) {
 		return nil, errCell
@@ -366,22 +366,30 @@ func openCarver(dir string) (v *carver, closeFiles func() error, err error) {
 	return v, closeFiles, nil
 }
 
-// carvedCodebase decodes a carved row of the table of codebases.
-func carvedCodebase(row int64, columns []any) (found store.Codebase, ok bool) {
-	if len(columns) != 4 {
+// carvedCodebase decodes a carved row of the table of codebases, as it is or as version 2 of
+// the schema had it.
+func carvedCodebase(row int64, values []any) (found store.Codebase, ok bool) {
+	r := newRecord("codebases", codebaseColumns)
+	if len(values) == len(r.values) && values[0] == nil { // the key stands beside the row
+		copy(r.values, values)
+		r.values[0] = row
+		if err := r.check(); err != nil {
+			return found, false
+		}
+		b := r.codebase()
+		return b.Codebase, r.end() == nil
+	}
+	if len(values) != 4 {
 		return found, false
 	}
-	id, isText := columns[1].(string)
-	root, isRoot := columns[2].([]byte)
-	body, isBody := columns[3].([]byte)
+	id, isText := values[1].(string)
+	root, isRoot := values[2].([]byte)
+	body, isBody := values[3].([]byte)
 	if !isText || !isRoot || !isBody {
 		return found, false
 	}
-	b := codebase{key: row}
-	if b.decode(id, root, body) != nil {
-		return found, false
-	}
-	return b.Codebase, true
+	b, err := version2Codebase(row, id, root, body)
+	return b.Codebase, err == nil
 }
 
 // carvedSession decodes a carved row of the table of sessions.
@@ -399,22 +407,27 @@ func carvedSession(columns []any) (found store.Session, ok bool) {
 	return store.Session{ID: id, Until: time.Unix(0, until).UTC(), Body: value}, err == nil
 }
 
-// carvedSnapshot decodes a carved row of the table of snapshots.
-func carvedSnapshot(columns []any) (key int64, num uint64, pinned, ok bool) {
-	if len(columns) != 3 {
+// carvedSnapshot decodes a carved row of the table of snapshots, as it is or as version 2 of
+// the schema had it.
+func carvedSnapshot(values []any) (key int64, num uint64, pinned, ok bool) {
+	r := newRecord("snapshots", snapshotColumns)
+	if len(values) == len(r.values) {
+		copy(r.values, values)
+		if r.check() != nil {
+			return 0, 0, false, false
+		}
+		n := r.snapshot("")
+		return as[int64](values[0]), n.Number, n.Pinned, r.end() == nil
+	}
+	if len(values) != 3 {
 		return 0, 0, false, false
 	}
-	key, isKey := columns[0].(int64)
-	count, isNumber := columns[1].(int64)
-	body, isBody := columns[2].([]byte)
+	key, isKey := values[0].(int64)
+	count, isNumber := values[1].(int64)
+	body, isBody := values[2].([]byte)
 	if !isKey || !isNumber || !isBody {
 		return 0, 0, false, false
 	}
-	value, err := unseal(body, "snapshots", number(key), number(count))
-	if err != nil {
-		return 0, 0, false, false
-	}
-	r := reader{buf: value}
-	n := r.snapshot("", uint64(count)) //nolint:gosec // its checksum says that we wrote it
-	return key, n.Number, n.Pinned, r.end("snapshot") == nil
+	n, err := version2Snapshot(key, count, body)
+	return key, n.Number, n.Pinned, err == nil
 }

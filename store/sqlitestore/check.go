@@ -97,8 +97,16 @@ const examineTries = 3
 // store.ErrCorrupt, or nil, also for a directory without a store.
 func Examine(ctx context.Context, dir string) error {
 	return examine(dir, func(disk *Store) (err error) {
+		steps := []func(context.Context, *session) error{
+			disk.checkPages, disk.checkRows, disk.checkContents, disk.checkSyntaxes, disk.checkVectors, disk.checkSegments,
+		}
+		if old, err := disk.isVersion2(ctx); err != nil {
+			return err
+		} else if old { // the next process that opens it moves the rows, with those that are damaged
+			steps = []func(context.Context, *session) error{disk.checkPages, disk.checkContents, disk.checkSyntaxes, disk.checkVectors}
+		}
 		for range examineTries {
-			if err = disk.Check(ctx); !errors.Is(err, store.ErrCorrupt) {
+			if err = disk.check(ctx, steps...); !errors.Is(err, store.ErrCorrupt) {
 				return err
 			}
 		}
@@ -135,8 +143,20 @@ func examine(dir string, look func(disk *Store) error) (err error) {
 	return look(s)
 }
 
+// isVersion2 reports whether the rows of a store that was not opened are those of version 2 of
+// the schema.
+func (s *Store) isVersion2(ctx context.Context) (old bool, err error) {
+	err = s.view(ctx, func(c *session) error {
+		var version int64
+		_, err := c.one("PRAGMA user_version", nil, &version)
+		old = version > 0 && version < columnsVersion
+		return err
+	})
+	return old, err
+}
+
 // LogPosition reads what the store in dir knows of the event log, without opening it for
-// writing.
+// writing. Of a store that waits for its migration it says nothing.
 func LogPosition(ctx context.Context, dir string) (known store.LogPosition, err error) {
 	s := &Store{dir: dir}
 	if info, err := os.Stat(s.file()); err != nil || info.Size() == 0 {
@@ -149,6 +169,9 @@ func LogPosition(ctx context.Context, dir string) (known store.LogPosition, err 
 		s.idle.close()
 		err = firstError(err, s.db.Close())
 	}()
+	if old, err := s.isVersion2(ctx); err != nil || old {
+		return known, err
+	}
 	return s.LogPosition(ctx)
 }
 
@@ -179,7 +202,7 @@ func (s *Store) checkPages(_ context.Context, c *session) error {
 
 // checkRows reads every row of the small tables and of the manifests and stat entries.
 func (s *Store) checkRows(ctx context.Context, c *session) error {
-	codebases, err := c.codebases()
+	codebases, err := c.codebases("")
 	if err != nil {
 		return err
 	}
@@ -218,8 +241,8 @@ func (r *rows) check(ctx context.Context, b codebase, n rules.Snapshot) error {
 		return err
 	}
 	count := 0
-	err := r.c.eachFile(b.key, `SELECT path, first, last, body FROM manifest WHERE codebase = ? AND first <= ? AND last > ?`,
-		[]any{b.key, int64(n.Number), int64(n.Number)}, func(f store.FileEntry) error {
+	err := r.c.eachFile("WHERE codebase = ? AND first <= ? AND last > ?", []any{b.key, int64(n.Number), int64(n.Number)},
+		func(fileRow) error {
 			count++
 			return nil
 		})
@@ -245,10 +268,9 @@ func (s *Store) CheckContents(ctx context.Context, id store.CodebaseID, number u
 
 // checkNamed looks for files of a snapshot without their content.
 func (c *session) checkNamed(b codebase, n rules.Snapshot) error {
-	return c.eachFile(b.key, `SELECT path, first, last, body FROM manifest
-		WHERE codebase = ? AND first <= ? AND last > ?
-		AND NOT EXISTS (SELECT 1 FROM contents JOIN frames ON frame = frames.id WHERE hash = substr(body, 1, 32))`,
-		[]any{b.key, int64(n.Number), int64(n.Number)}, func(f store.FileEntry) error {
+	return c.eachFile(`WHERE codebase = ? AND first <= ? AND last > ?
+		AND NOT EXISTS (SELECT 1 FROM contents JOIN frames ON frame = frames.id WHERE hash = content)`,
+		[]any{b.key, int64(n.Number), int64(n.Number)}, func(f fileRow) error {
 			return fmt.Errorf("content %s of %q is gone: %w", f.Content.Short(), f.Path, store.ErrCorrupt)
 		})
 }
@@ -335,7 +357,7 @@ func (s *Store) checkSegments(ctx context.Context, c *session) error {
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", g.ref.ID, err)
 		}
-		whole := &mapping{id: g.ref.ID, file: f, data: data, sum: g.sum}
+		whole := &mapping{id: g.ref.ID, file: f, data: data, sum: g.hash}
 		if err := firstError(whole.check(), whole.unmap()); err != nil {
 			return err
 		}

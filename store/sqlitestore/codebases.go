@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/rules"
@@ -19,79 +18,49 @@ type codebase struct {
 	key int64
 }
 
-func (b *codebase) scan(rows *sql.Rows) error {
-	var id string
-	var root, body []byte
-	if err := rows.Scan(&b.key, &id, &root, &body); err != nil {
-		return err
-	}
-	return b.decode(id, root, body)
-}
-
-// decode takes the columns of a row whose key is known.
-func (b *codebase) decode(id string, root, body []byte) error {
-	value, err := unseal(body, "codebases", number(b.key), []byte(id), root)
-	if err != nil {
-		place, at, ok := strings.Cut(string(root), "\x00")
-		if !ok {
-			place, at = "", string(root)
-		}
-		b.Codebase = store.Codebase{ID: store.CodebaseID(id), Name: filepath.Base(at), Root: at, Place: place}
-		return err
-	}
-	r := reader{buf: value}
-	b.Codebase = r.codebase(id, string(root))
-	if place, rest, ok := strings.Cut(b.Root, "\x00"); ok {
-		b.Place, b.Root = place, rest
-	}
-	return r.end("codebase")
-}
-
-// site is what the column of roots holds: the root, after its place and a NUL when there
-// is one.
-func site(c store.Codebase) string {
-	if c.Place == "" {
-		return c.Root
-	}
-	return c.Place + "\x00" + c.Root
-}
-
-func (b *codebase) body() []byte {
-	var w writer
-	w.codebase(b.Codebase)
-	return seal(w.buf, "codebases", number(b.key), []byte(b.ID), []byte(site(b.Codebase)))
-}
-
 func (c *session) codebase(id store.CodebaseID) (codebase, error) {
-	var b codebase
-	err := c.each("SELECT key, id, root, body FROM codebases WHERE id = ?", []any{string(id)}, b.scan)
+	all, err := c.codebases(" WHERE id = ?", string(id))
+	if err == nil && len(all) == 0 {
+		err = store.ErrNotFound
+	}
 	if err != nil {
-		return b, fmt.Errorf("codebase %s: %w", id, err)
+		return codebase{}, fmt.Errorf("codebase %s: %w", id, err)
 	}
-	if b.key == 0 {
-		return b, fmt.Errorf("codebase %s: %w", id, store.ErrNotFound)
-	}
-	return b, nil
+	return all[0], nil
 }
 
-func (c *session) codebases() ([]codebase, error) {
-	var all []codebase
-	err := c.each("SELECT key, id, root, body FROM codebases", nil, func(rows *sql.Rows) error {
-		var b codebase
-		if err := b.scan(rows); err != nil {
-			return err
-		}
+// codebases lists the codebases that a condition selects.
+func (c *session) codebases(condition string, args ...any) (all []codebase, err error) {
+	err = c.eachCodebase(condition, args, func(b codebase, err error) error {
 		all = append(all, b)
-		return nil
+		return err
+	})
+	return all, err
+}
+
+// eachCodebase calls fn for the codebases that a condition selects, with what is wrong with
+// the row.
+func (c *session) eachCodebase(condition string, args []any, fn func(b codebase, err error) error) error {
+	r := newRecord("codebases", codebaseColumns)
+	err := c.each("SELECT "+codebaseColumns+" FROM codebases"+condition, args, func(rows *sql.Rows) error {
+		err := r.scan(rows)
+		b := r.codebase()
+		return fn(b, firstError(err, r.end()))
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list codebases: %w", err)
+		return fmt.Errorf("list codebases: %w", err)
 	}
-	return all, nil
+	return nil
 }
 
 func (c *session) putCodebase(b codebase) error {
-	if err := c.exec("UPDATE codebases SET body = ? WHERE key = ?", b.body(), b.key); err != nil {
+	var w columns
+	w.codebase(b)
+	values := w.summed("codebases")
+	// What an index has does not change; to set it would write the pages of the index.
+	err := c.exec(`UPDATE codebases SET name = ?5, device = ?6, inode = ?7, registered_at = ?8,
+		current = ?9, latest = ?10, failure = ?11, sum = ?12 WHERE key = ?1`, values...)
+	if err != nil {
 		return fmt.Errorf("put codebase %s: %w", b.ID, err)
 	}
 	return nil
@@ -116,24 +85,16 @@ func (s *Store) Codebase(ctx context.Context, id store.CodebaseID) (found store.
 
 // listed is codebases with a row that is damaged shown as a codebase that failed: it costs
 // itself only.
-func (c *session) listed() ([]codebase, error) {
-	var all []codebase
-	err := c.each("SELECT key, id, root, body FROM codebases", nil, func(rows *sql.Rows) error {
-		var b codebase
-		err := b.scan(rows)
+func (c *session) listed() (all []codebase, err error) {
+	err = c.eachCodebase("", nil, func(b codebase, err error) error {
 		if errors.Is(err, store.ErrCorrupt) && b.key != 0 && store.ValidCodebaseID(b.ID) == nil {
-			b.Failure = fmt.Sprintf("%v; %s", err, repairAdvice)
+			b.Codebase = store.Codebase{ID: b.ID, Name: filepath.Base(b.Root), Root: b.Root, Place: b.Place, Failure: fmt.Sprintf("%v; %s", err, repairAdvice)}
 			err = nil
 		}
-		if err == nil {
-			all = append(all, b)
-		}
+		all = append(all, b)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list codebases: %w", err)
-	}
-	return all, nil
+	return all, err
 }
 
 // Codebases lists all, sorted by name, then id. One whose row is damaged is among them with
@@ -204,7 +165,7 @@ func (r *rows) codebase(id store.CodebaseID) (codebase, error) {
 
 // Codebases lists all.
 func (r *rows) Codebases(context.Context) (all []store.Codebase, err error) {
-	found, err := r.c.codebases()
+	found, err := r.c.codebases("")
 	for _, b := range found {
 		r.known[b.ID] = b
 		all = append(all, b.Codebase)
@@ -214,15 +175,14 @@ func (r *rows) Codebases(context.Context) (all []store.Codebase, err error) {
 
 // CodebaseAt returns the codebase that has a root in a place.
 func (r *rows) CodebaseAt(_ context.Context, place, root string) (store.Codebase, error) {
-	var b codebase
-	err := r.c.each("SELECT key, id, root, body FROM codebases WHERE root = ?", []any{blob(site(store.Codebase{Place: place, Root: root}))}, b.scan)
-	if err == nil && b.key == 0 {
+	all, err := r.c.codebases(" WHERE root = ? AND place = ?", blob(root), blob(place))
+	if err == nil && len(all) == 0 {
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return b.Codebase, fmt.Errorf("codebase at %q: %w", root, err)
+		return store.Codebase{}, fmt.Errorf("codebase at %q: %w", root, err)
 	}
-	return b.Codebase, nil
+	return all[0].Codebase, nil
 }
 
 // AddCodebase adds a codebase whose root is not taken, unless its id is.
@@ -232,7 +192,8 @@ func (r *rows) AddCodebase(_ context.Context, c store.Codebase) (bool, error) {
 	if err != nil || taken {
 		return false, err
 	}
-	result, err := r.c.change("INSERT INTO codebases (id, root, body) VALUES (?, ?, ?)", string(c.ID), blob(site(c)), []byte{})
+	result, err := r.c.change(`INSERT INTO codebases (id, place, root, name, device, inode, current, latest, failure, sum)
+		VALUES (?, ?, ?, x'', 0, 0, 0, 0, x'', 0)`, string(c.ID), blob(c.Place), blob(c.Root))
 	if err != nil {
 		return false, err
 	}
@@ -270,8 +231,8 @@ func (r *rows) EndGraceOf(ctx context.Context, id store.CodebaseID) error {
 		}
 	}
 	contents := map[merkle.Hash]bool{}
-	err = r.c.eachFile(b.key, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND length(body) > ?", []any{b.key, sumSize},
-		func(f store.FileEntry) error {
+	err = r.c.eachFile("WHERE codebase = ? AND content IS NOT NULL", []any{b.key},
+		func(f fileRow) error {
 			contents[f.Content] = true
 			return nil
 		})

@@ -74,11 +74,10 @@ func (r *rows) TrimFailures(_ context.Context, id store.CodebaseID) error {
 	}
 	for _, f := range failures {
 		named := false
-		err := r.c.eachFile(b.key, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND path = ? AND first < last AND length(body) > ?",
-			[]any{b.key, blob(f.Path), sumSize}, func(entry store.FileEntry) error {
-				named = named || entry.Content == f.Content
-				return nil
-			})
+		err := r.c.eachFile("WHERE codebase = ? AND path = ? AND content = ?", []any{b.key, blob(f.Path), f.Content[:]}, func(fileRow) error {
+			named = true
+			return nil
+		})
 		if err != nil {
 			return err
 		}

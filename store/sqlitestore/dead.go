@@ -25,7 +25,7 @@ func (r *rows) Dead(_ context.Context, number uint64, ids []store.SegmentID) (ma
 // AddDead adds files to those of segments that die with a snapshot.
 func (r *rows) AddDead(_ context.Context, number uint64, dead map[store.SegmentID][]uint32) error {
 	for id, ordinals := range dead {
-		if err := r.c.putDead(id, int64(number), ordinals); err != nil {
+		if err := r.c.addDead(id, int64(number), ordinals); err != nil {
 			return err
 		}
 	}
@@ -34,23 +34,16 @@ func (r *rows) AddDead(_ context.Context, number uint64, dead map[store.SegmentI
 
 // dead lists, sorted, the files of a segment that died in the snapshots from to to.
 func (c *session) dead(id store.SegmentID, from, to int64) (ordinals []uint32, err error) {
-	err = c.each("SELECT since, body FROM dead WHERE segment = ? AND since BETWEEN ? AND ?", []any{int64(id), from, to}, func(rows *sql.Rows) error {
-		var since int64
-		var body []byte
-		if err := rows.Scan(&since, &body); err != nil {
+	r := newRecord("dead", deadColumns)
+	err = c.each("SELECT "+deadColumns+" FROM dead WHERE segment = ? AND since BETWEEN ? AND ?", []any{int64(id), from, to}, func(rows *sql.Rows) error {
+		if err := r.scan(rows); err != nil {
 			return err
 		}
-		value, err := unseal(body, "dead", number(int64(id)), number(since))
-		if err != nil {
-			return err
+		r.at += 2 // segment, since
+		for _, ordinal := range r.list() {
+			ordinals = append(ordinals, uint32(ordinal))
 		}
-		r := reader{buf: value}
-		last := uint64(0)
-		for range min(r.uint(), uint64(len(r.buf))) {
-			last += r.uint()
-			ordinals = append(ordinals, uint32(last))
-		}
-		return r.end("list of dead files")
+		return r.end()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("dead files of segment %d: %w", id, err)
@@ -59,8 +52,10 @@ func (c *session) dead(id store.SegmentID, from, to int64) (ordinals []uint32, e
 	return slices.Compact(ordinals), nil
 }
 
-// putDead adds files to those of a segment that die with a snapshot.
-func (c *session) putDead(id store.SegmentID, since int64, ordinals []uint32) error {
+var putDead = put("dead", deadColumns, 2)
+
+// addDead adds files to those of a segment that die with a snapshot.
+func (c *session) addDead(id store.SegmentID, since int64, ordinals []uint32) error {
 	if len(ordinals) == 0 {
 		return nil
 	}
@@ -70,18 +65,16 @@ func (c *session) putDead(id store.SegmentID, since int64, ordinals []uint32) er
 	}
 	all := slices.Concat(before, ordinals)
 	slices.Sort(all)
-	all = slices.Compact(all)
-	var w writer
-	w.uint(uint64(len(all)))
-	last := uint32(0)
-	for _, ordinal := range all {
-		w.uint(uint64(ordinal - last))
-		last = ordinal
-	}
-	err = c.exec("INSERT INTO dead (segment, since, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
-		int64(id), since, seal(w.buf, "dead", number(int64(id)), number(since)))
-	if err != nil {
+	if err := c.putDead(id, since, slices.Compact(all)); err != nil {
 		return fmt.Errorf("put dead files of segment %d: %w", id, err)
 	}
 	return nil
+}
+
+func (c *session) putDead(id store.SegmentID, since int64, ordinals []uint32) error {
+	var w columns
+	w.uint(uint64(id))
+	w.int(since)
+	w.text(list(ordinals))
+	return c.exec(putDead, w.summed("dead")...)
 }

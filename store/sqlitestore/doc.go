@@ -3,7 +3,8 @@
 // beside it that readers map. One process opens a directory at a time; the caller holds
 // its lock. Within the process there is one writing connection and a pool of reading ones.
 //
-// SQLite has no checksums, so every row carries one of its key and value, contents are
+// Rows are columns with constraints, so that sqlite3 can read a snapshot; what is compressed
+// or opaque is a blob. SQLite has no checksums, so every row carries one, contents are
 // compared with their hashes and segments with a checksum when they are first opened:
 // what was damaged is reported as store.ErrCorrupt and not served.
 package sqlitestore

@@ -7,46 +7,21 @@ import (
 
 	"github.com/freshet/freshet/store"
 	"github.com/freshet/freshet/store/rules"
-	"github.com/freshet/freshet/sync/merkle"
 )
-
-// failureKey is the identity of a failure within a codebase.
-type failureKey struct {
-	path    string
-	content merkle.Hash
-	stage   store.Stage
-	version string
-}
-
-func (k failureKey) parts(b codebase) [][]byte {
-	return [][]byte{number(b.key), []byte(k.path), k.content[:], []byte(k.stage), []byte(k.version)}
-}
-
-func (k failureKey) args(b codebase) []any {
-	return []any{b.key, blob(k.path), k.content[:], string(k.stage), k.version}
-}
 
 // failures lists the failures of a path, or with "" of all, in no order.
 func (c *session) failures(b codebase, path string) (all []store.Failure, err error) {
-	query, args := "SELECT path, content, stage, version, body FROM failures WHERE codebase = ?", []any{b.key}
+	query, args := "SELECT "+failureColumns+" FROM failures WHERE codebase = ?", []any{b.key}
 	if path != "" {
 		query, args = query+" AND path = ?", append(args, blob(path))
 	}
+	r := newRecord("failures", failureColumns)
 	err = c.each(query, args, func(rows *sql.Rows) error {
-		var path, content, body []byte
-		var stage, version string
-		if err := rows.Scan(&path, &content, &stage, &version, &body); err != nil {
+		if err := r.scan(rows); err != nil {
 			return err
 		}
-		k := failureKey{path: string(path), stage: store.Stage(stage), version: version}
-		copy(k.content[:], content)
-		value, err := unseal(body, "failures", k.parts(b)...)
-		if err != nil {
-			return err
-		}
-		r := reader{buf: value}
-		all = append(all, r.failure(store.Failure{Codebase: b.ID, Path: k.path, Content: k.content, Stage: k.stage, Version: k.version}))
-		return r.end("failure")
+		all = append(all, r.failure(b.ID))
+		return r.end()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list failures of codebase %s: %w", b.ID, err)
@@ -106,17 +81,17 @@ func (r *rows) Failure(_ context.Context, f store.Failure) (found store.Failure,
 	return found, err
 }
 
+var putFailure = put("failures", failureColumns, 5)
+
 // PutFailure writes a record.
 func (r *rows) PutFailure(_ context.Context, f store.Failure) error {
 	b, err := r.codebase(f.Codebase)
 	if err != nil {
 		return err
 	}
-	k := failureKey{f.Path, f.Content, f.Stage, f.Version}
-	var w writer
-	w.failure(f)
-	err = r.c.exec(`INSERT INTO failures (codebase, path, content, stage, version, body) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET body = excluded.body`, append(k.args(b), seal(w.buf, "failures", k.parts(b)...))...)
+	var w columns
+	w.failure(b.key, f)
+	err = r.c.exec(putFailure, w.summed("failures")...)
 	if err != nil {
 		return fmt.Errorf("record failure of %q: %w", f.Path, err)
 	}
@@ -138,8 +113,8 @@ func (r *rows) DropFailures(_ context.Context, id store.CodebaseID, path string)
 }
 
 func (c *session) dropFailure(b codebase, f store.Failure) error {
-	k := failureKey{f.Path, f.Content, f.Stage, f.Version}
-	err := c.exec("DELETE FROM failures WHERE codebase = ? AND path = ? AND content = ? AND stage = ? AND version = ?", k.args(b)...)
+	err := c.exec("DELETE FROM failures WHERE codebase = ? AND path = ? AND content = ? AND stage = ? AND version = ?",
+		b.key, blob(f.Path), f.Content[:], string(f.Stage), f.Version)
 	if err != nil {
 		return fmt.Errorf("forget failure of %q: %w", f.Path, err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // named selects the contents that the manifests of a codebase name.
-const named = "SELECT substr(body, 1, 32) FROM manifest WHERE codebase = ?"
+const named = "SELECT content FROM manifest WHERE codebase = ? AND content IS NOT NULL"
 
 // Forget drops what can be made again from the files of a codebase.
 func (s *Store) Forget(ctx context.Context, id store.CodebaseID, vectors bool) error {

@@ -2,6 +2,8 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/freshet/freshet/store"
@@ -25,13 +27,21 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 // Lease returns a lease.
 func (r *rows) Lease(_ context.Context, name string) (store.Lease, error) { return r.c.lease(name) }
 
+var putLease = put("leases", leaseColumns, 1)
+
 // PutLease writes a lease.
-func (r *rows) PutLease(_ context.Context, l store.Lease) error {
-	var w writer
-	w.string(l.Holder)
+func (r *rows) PutLease(_ context.Context, l store.Lease) error { return r.c.putLease(l) }
+
+func (c *session) putLease(l store.Lease) error {
+	var w columns
+	w.text(l.Name)
+	w.bytes(l.Holder)
 	w.uint(l.Token)
 	w.time(l.Until)
-	return r.c.setMeta("lease "+l.Name, w.buf)
+	if err := c.exec(putLease, w.summed("leases")...); err != nil {
+		return fmt.Errorf("lease %s: %w", l.Name, err)
+	}
+	return nil
 }
 
 // Now is the time by which leases end.
@@ -39,11 +49,16 @@ func (r *rows) Now(context.Context) (time.Time, error) { return r.s.now(), nil }
 
 func (c *session) lease(name string) (store.Lease, error) {
 	l := store.Lease{Name: name}
-	value, err := c.meta("lease " + name)
-	if err != nil || value == nil {
-		return l, err
+	r := newRecord("leases", leaseColumns)
+	err := c.each("SELECT "+leaseColumns+" FROM leases WHERE name = ?", []any{name}, func(rows *sql.Rows) error {
+		if err := r.scan(rows); err != nil {
+			return err
+		}
+		l = store.Lease{Name: r.text(), Holder: r.bytes(), Token: r.uint(), Until: r.time()}
+		return r.end()
+	})
+	if err != nil {
+		return l, fmt.Errorf("lease %s: %w", name, err)
 	}
-	r := reader{buf: value}
-	l.Holder, l.Token, l.Until = r.string(), r.uint(), r.time()
-	return l, r.end("lease")
+	return l, nil
 }

@@ -1,7 +1,6 @@
 package sqlitestore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,53 +12,18 @@ import (
 	"github.com/freshet/freshet/store/rules"
 )
 
-// manifestRow is the key of a row of the manifest, with its end. A row whose value is
-// empty is a tombstone: it says only that the path ended, for the delta of a snapshot
-// whose base was collected.
-type manifestRow struct {
-	codebase    int64
-	path        []byte
-	first, last int64
-}
-
-func (m manifestRow) seal(f store.FileEntry) []byte {
-	var w writer
-	w.file(f)
-	return m.sealValue(w.buf)
-}
-
-func (m manifestRow) sealValue(value []byte) []byte {
-	return seal(value, "manifest", number(m.codebase), m.path, number(m.first), number(m.last))
-}
-
-func (m manifestRow) value(body []byte) ([]byte, error) {
-	return unseal(body, "manifest", number(m.codebase), m.path, number(m.first), number(m.last))
-}
-
-func (m manifestRow) open(body []byte) (store.FileEntry, error) {
-	value, err := m.value(body)
-	if err != nil {
-		return store.FileEntry{}, err
-	}
-	r := reader{buf: value}
-	f := r.file(string(m.path))
-	return f, r.end("manifest row")
-}
-
 // errStop ends an iteration whose consumer has enough.
 var errStop = errors.New("stop")
 
-// eachFile calls fn for the files of a query for path, first, last and body.
-func (c *session) eachFile(key int64, query string, args []any, fn func(store.FileEntry) error) error {
-	return c.each(query, args, func(rows *sql.Rows) error {
-		row := manifestRow{codebase: key}
-		var path, body sql.RawBytes
-		if err := rows.Scan(&path, &row.first, &row.last, &body); err != nil {
+// eachFile calls fn for the rows of the manifest that a condition selects.
+func (c *session) eachFile(condition string, args []any, fn func(fileRow) error) error {
+	r := newRecord("manifest", fileColumns)
+	return c.each("SELECT "+fileColumns+" FROM manifest "+condition, args, func(rows *sql.Rows) error {
+		if err := r.scan(rows); err != nil {
 			return err
 		}
-		row.path = path
-		f, err := row.open(body)
-		if err != nil {
+		f := r.file()
+		if err := r.end(); err != nil {
 			return err
 		}
 		return fn(f)
@@ -76,10 +40,9 @@ func (s *Store) Manifest(ctx context.Context, id store.CodebaseID, number uint64
 			}
 			count := 0
 			key := r.known[id].key
-			err = r.c.eachFile(key, `SELECT path, first, last, body FROM manifest
-				WHERE codebase = ? AND first <= ? AND last > ? ORDER BY path`, []any{key, int64(number), int64(number)},
-				func(f store.FileEntry) error {
-					if count++; !yield(f, nil) {
+			err = r.c.eachFile("WHERE codebase = ? AND first <= ? AND last > ? ORDER BY path", []any{key, int64(number), int64(number)},
+				func(f fileRow) error {
+					if count++; !yield(f.FileEntry, nil) {
 						return errStop
 					}
 					return ctx.Err()
@@ -99,9 +62,9 @@ func (s *Store) File(ctx context.Context, id store.CodebaseID, number uint64, pa
 			return err
 		}
 		found, key := false, r.known[id].key
-		err = r.c.eachFile(key, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND path = ? AND first <= ? AND last > ?",
-			[]any{key, blob(path), int64(number), int64(number)}, func(f store.FileEntry) error {
-				entry, found = f, true
+		err = r.c.eachFile("WHERE codebase = ? AND path = ? AND first <= ? AND last > ?",
+			[]any{key, blob(path), int64(number), int64(number)}, func(f fileRow) error {
+				entry, found = f.FileEntry, true
 				return nil
 			})
 		if err == nil && !found {
@@ -168,9 +131,7 @@ func (r *rows) EditManifest(ctx context.Context, n store.Snapshot, upserts []sto
 		}
 		_, err := end(f.Path)
 		if err == nil {
-			row := manifestRow{codebase: b.key, path: blob(f.Path), first: int64(n.Number), last: openEnd}
-			err = r.c.exec("INSERT INTO manifest (codebase, path, first, last, body) VALUES (?, ?, ?, ?, ?)",
-				row.codebase, row.path, row.first, row.last, row.seal(f))
+			err = r.c.putFile(b.key, fileRow{FileEntry: f, first: int64(n.Number), last: openEnd})
 		}
 		if err != nil {
 			return ended, fmt.Errorf("upsert %q: %w", f.Path, err)
@@ -181,20 +142,33 @@ func (r *rows) EditManifest(ctx context.Context, n store.Snapshot, upserts []sto
 
 // endFile ends the row of a path with a snapshot, if the parent has the path, and returns
 // the size of the file.
-func (c *session) endFile(codebase int64, path string, number int64) (size int64, found bool, err error) {
-	row := manifestRow{codebase: codebase, path: blob(path), last: openEnd}
-	var body []byte
-	found, err = c.one("SELECT first, body FROM manifest WHERE codebase = ? AND path = ? AND last = ?", []any{row.codebase, row.path, int64(openEnd)}, &row.first, &body)
+func (c *session) endFile(key int64, path string, number int64) (size int64, found bool, err error) {
+	var f fileRow
+	err = c.eachFile("WHERE codebase = ? AND path = ? AND last = ?", []any{key, blob(path), int64(openEnd)}, func(one fileRow) error {
+		f, found = one, true
+		return nil
+	})
 	if err != nil || !found {
 		return 0, false, err
 	}
-	f, err := row.open(body)
-	if err != nil {
-		return 0, false, err
-	}
-	row.last = number
-	return f.Size, true, c.exec("UPDATE manifest SET last = ?, body = ? WHERE codebase = ? AND path = ? AND first = ?",
-		row.last, row.seal(f), row.codebase, row.path, row.first)
+	f.last = number
+	return f.Size, true, c.changeFile(key, f)
+}
+
+var putFile = put("manifest", fileColumns, 3)
+
+func (c *session) putFile(key int64, f fileRow) error {
+	var w columns
+	w.file(key, f)
+	return c.exec(putFile, w.summed("manifest")...)
+}
+
+// changeFile writes a row that exists.
+func (c *session) changeFile(key int64, f fileRow) error {
+	var w columns
+	w.file(key, f)
+	return c.exec(`UPDATE manifest SET last = ?4, content = ?5, size = ?6, language = ?7, flags = ?8, renamed = ?9, sum = ?10
+		WHERE codebase = ?1 AND path = ?2 AND first = ?3`, w.summed("manifest")...)
 }
 
 // Upserted lists the files of a snapshot that began after its base.
@@ -203,14 +177,13 @@ func (r *rows) Upserted(_ context.Context, n store.Snapshot) (files []store.File
 	if err != nil {
 		return nil, err
 	}
-	query, args := `SELECT path, first, last, body FROM manifest INDEXED BY manifest_first
+	condition, args := `INDEXED BY manifest_first
 		WHERE codebase = ? AND first > ? AND first <= ? AND last > ? ORDER BY path`, []any{b.key, int64(n.Base), int64(n.Number), int64(n.Number)}
 	if n.Base == 0 {
-		query, args = `SELECT path, first, last, body FROM manifest
-			WHERE codebase = ? AND first <= ? AND last > ? ORDER BY path`, []any{b.key, int64(n.Number), int64(n.Number)}
+		condition, args = "WHERE codebase = ? AND first <= ? AND last > ? ORDER BY path", []any{b.key, int64(n.Number), int64(n.Number)}
 	}
-	err = r.c.eachFile(b.key, query, args, func(f store.FileEntry) error {
-		files = append(files, f)
+	err = r.c.eachFile(condition, args, func(f fileRow) error {
+		files = append(files, f.FileEntry)
 		return nil
 	})
 	return files, err
@@ -222,21 +195,12 @@ func (r *rows) Removed(_ context.Context, n store.Snapshot) (paths []string, err
 	if err != nil {
 		return nil, err
 	}
-	err = r.c.each(`SELECT path, first, last, body FROM manifest AS gone INDEXED BY manifest_last
+	err = r.c.eachFile(`AS gone INDEXED BY manifest_last
 		WHERE codebase = ?1 AND last > ?2 AND last <= ?3 AND last < 9223372036854775807 AND first <= ?2
 		AND NOT EXISTS (SELECT 1 FROM manifest AS kept
 			WHERE kept.codebase = ?1 AND kept.path = gone.path AND kept.first <= ?3 AND kept.last > ?3)
-		ORDER BY path`, []any{b.key, int64(n.Base), int64(n.Number)}, func(rows *sql.Rows) error {
-		row := manifestRow{codebase: b.key}
-		var path, body sql.RawBytes
-		if err := rows.Scan(&path, &row.first, &row.last, &body); err != nil {
-			return err
-		}
-		row.path = bytes.Clone(path)
-		if _, err := row.value(body); err != nil {
-			return err
-		}
-		paths = append(paths, string(path))
+		ORDER BY path`, []any{b.key, int64(n.Base), int64(n.Number)}, func(f fileRow) error {
+		paths = append(paths, f.Path)
 		return nil
 	})
 	return paths, err

@@ -2,8 +2,10 @@ package sqlitestore
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -11,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -188,7 +191,7 @@ func everything(t *testing.T, s *Store) []byte {
 		all, err := s.Snapshots(ctx, c.ID)
 		put("snapshots", all, err)
 		for _, n := range all {
-			putSnapshot(ctx, s, n, put)
+			dumpRetained(ctx, s, n, put)
 		}
 		for e, err := range s.Stats(ctx, c.ID) {
 			put("stat", e, err)
@@ -216,7 +219,7 @@ func everything(t *testing.T, s *Store) []byte {
 	return out
 }
 
-func putSnapshot(ctx context.Context, s *Store, n store.Snapshot, put func(what string, value any, err error)) {
+func dumpRetained(ctx context.Context, s *Store, n store.Snapshot, put func(what string, value any, err error)) {
 	name := fmt.Sprint(n.Codebase, " ", n.Number, " ")
 	for f, err := range s.Manifest(ctx, n.Codebase, n.Number) {
 		put(name+"file", f, err)
@@ -283,6 +286,121 @@ func TestMigratesVersion2(t *testing.T) {
 		}
 		if err := errors.Join(s.Check(t.Context()), s.Close()); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestMigratesDamagedRows damages one row of every table of version 2. The store opens all
+// the same, and what was damaged is reported and not served.
+func TestMigratesDamagedRows(t *testing.T) {
+	t.Parallel()
+	for table, where := range map[string]string{
+		"meta": "name = 'log position'", "codebases": "id = 'a'", "snapshots": "number = 4", "manifest": "path = x'78' AND first = 4",
+		"stats": "path = x'78'", "segments": "id = 2", "dead": "since = 4 AND segment = 1", "failures": "path = x'78'",
+	} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			dir, want := fixture(t, "version2.zip")
+			db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, fileName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := db.ExecContext(t.Context(), "UPDATE "+table+" SET body = substr(body, 1, length(body) - 1) || x'99' WHERE "+where)
+			if err := errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := result.RowsAffected(); err != nil || n != 1 {
+				t.Fatalf("%d rows were damaged (%v)", n, err)
+			}
+			s, err := Open(t.Context(), dir, Options{Now: func() time.Time { return fixtureEnd }})
+			if table == "meta" || table == "segments" { // which every open reads
+				if !errors.Is(err, store.ErrCorrupt) {
+					t.Fatalf("opened with %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			if err := s.Check(t.Context()); !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("check says %v", err)
+			}
+			if _, err := s.Collect(t.Context(), store.Retention{Keep: 1}); table == "manifest" && !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("a collection went by a damaged manifest: %v", err)
+			}
+			if table != "codebases" {
+				return
+			}
+			all, err := s.Codebases(t.Context())
+			if err != nil || len(all) != 2 || !strings.Contains(all[0].Failure+all[1].Failure, repairAdvice) {
+				t.Errorf("codebases are %+v (%v), before %s", all, err, want[:80])
+			}
+		})
+	}
+}
+
+// TestReadsVersion2WithoutOpening: what looks at a store without opening it says nothing
+// wrong of one that waits for its migration, and leaves it as it is.
+func TestReadsVersion2WithoutOpening(t *testing.T) {
+	t.Parallel()
+	dir, _ := fixture(t, "version2.zip")
+	before, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Examine(t.Context(), dir); err != nil {
+		t.Errorf("examine: %v", err)
+	}
+	if at, err := LogPosition(t.Context(), dir); err != nil || at != (store.LogPosition{}) {
+		t.Errorf("log position is %v (%v)", at, err)
+	}
+	after, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("a look wrote (%v)", err)
+	}
+}
+
+// TestSalvagesVersion2 takes registrations and vectors out of a store that was never
+// migrated.
+func TestSalvagesVersion2(t *testing.T) {
+	t.Parallel()
+	dir, _ := fixture(t, "version2.zip")
+	s := openAt(t, t.TempDir(), nil)
+	done, err := s.Salvage(t.Context(), dir)
+	if err != nil || done.Codebases != 2 || done.Vectors != 15 {
+		t.Fatalf("salvaged %+v (%v)", done, err)
+	}
+	c, err := s.Codebase(t.Context(), "b")
+	if err != nil || c.Root != "/src/b" || c.Place != "host" || c.Name != "second" {
+		t.Errorf("codebase is %+v (%v)", c, err)
+	}
+}
+
+// TestSnapshotIsReadBySQL reads the files and segments of a snapshot with nothing but SQL,
+// and has the constraints refuse what no snapshot is.
+func TestSnapshotIsReadBySQL(t *testing.T) {
+	t.Parallel()
+	dir, _ := fixture(t, "version2.zip")
+	s := openAt(t, dir, func() time.Time { return fixtureEnd })
+	var got string
+	err := s.view(t.Context(), func(c *session) error {
+		_, err := c.one(`SELECT group_concat(path || ' ' || size, ', ' ORDER BY path) || '; segments ' || max(segments) || '; dead ' || (SELECT count(*) FROM dead
+				JOIN json_each(n.segments) AS g ON g.value = segment, json_each(ordinals) WHERE since <= n.number)
+			FROM snapshots AS n JOIN codebases AS c ON c.key = n.codebase JOIN manifest AS m ON m.codebase = c.key
+			WHERE c.id = 'a' AND n.number = 4 AND first <= n.number AND last > n.number`, nil, &got)
+		return err
+	})
+	if want := " 21, x 21, \xff z 21; segments [1,2]; dead 5"; err != nil || got != want {
+		t.Errorf("read %q (%v), want %q", got, err, want)
+	}
+	for _, statement := range []string{
+		"UPDATE snapshots SET level = 3", "UPDATE snapshots SET root = x'00'", "UPDATE snapshots SET segments = '{}'", "UPDATE snapshots SET files = 'many'",
+		"UPDATE manifest SET last = first", "UPDATE manifest SET content = x'00' WHERE content IS NOT NULL", "UPDATE codebases SET current = latest + 1",
+		"UPDATE stats SET dir = 2", "UPDATE segments SET files = -1", "UPDATE dead SET ordinals = 1", "UPDATE failures SET parked = 7",
+	} {
+		if err := s.write(t.Context(), func(c *session) error { return c.exec(statement) }); err == nil {
+			t.Errorf("%s: no constraint refused it", statement)
 		}
 	}
 }

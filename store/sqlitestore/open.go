@@ -46,7 +46,7 @@ const creation = "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL"
 // store.ErrNewerSchema, store.ErrMigrationModified or store.ErrCorrupt and then leaves
 // everything as it was.
 func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
-	set, err := migrations.SQLite()
+	set, err := migrations.SQLite(moveVersion2())
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (s *Store) connect(ctx context.Context, set *migrations.Set) error {
 	if s.db, err = sql.Open("sqlite", s.dsn(readerParameters)); err != nil {
 		return err
 	}
-	if err := set.Apply(ctx, s.writers); err != nil {
+	if err := s.migrate(ctx, set); err != nil {
 		return err
 	}
 	conn, err := s.writers.Conn(ctx)
@@ -140,17 +140,32 @@ func (s *Store) connect(ctx context.Context, set *migrations.Set) error {
 	return s.sweepSegments(s.writer, true)
 }
 
-func (s *Store) loadEpoch() error {
-	epoch, err := s.writer.meta("epoch")
-	if err == nil && epoch != nil {
-		s.epoch = string(epoch)
-		return nil
-	}
+// migrate applies the migrations that the database lacks, and moves what they made to the
+// pages that they freed: the file gets no longer, and what is small and dear, such as the
+// registrations, does not lie at its end.
+func (s *Store) migrate(ctx context.Context, set *migrations.Set) error {
+	version, err := set.State(ctx, s.writers)
 	if err != nil {
 		return err
 	}
+	if err := set.Apply(ctx, s.writers); err != nil {
+		return err
+	}
+	if version == set.Newest() {
+		return nil
+	}
+	_, err = s.writers.ExecContext(ctx, "PRAGMA incremental_vacuum")
+	return err
+}
+
+func (s *Store) loadEpoch() error {
+	epoch, _, err := s.writer.header()
+	if err != nil || epoch != "" {
+		s.epoch = epoch
+		return err
+	}
 	s.epoch = rand.Text()
-	return s.transaction(func(c *session) error { return c.setMeta("epoch", []byte(s.epoch)) })
+	return s.transaction(func(c *session) error { return c.putHeader(s.epoch, store.LogPosition{}) })
 }
 
 // abort closes what a failed Open has opened.

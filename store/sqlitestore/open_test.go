@@ -19,7 +19,7 @@ import (
 func schema(t *testing.T, more map[string]string) *migrations.Set {
 	t.Helper()
 	files := fstest.MapFS{}
-	for _, name := range []string{"00001_store.sql", "00002_sessions.sql"} {
+	for _, name := range []string{"00001_store.sql", "00002_sessions.sql", "00003_columns.sql"} {
 		text, err := os.ReadFile("../../migrations/sqlite/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -29,19 +29,19 @@ func schema(t *testing.T, more map[string]string) *migrations.Set {
 	for name, text := range more {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	set, err := migrations.NewSet(files)
+	set, err := migrations.NewSet(files, moveVersion2())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return set
 }
 
-const third = "-- +goose Up\nCREATE TABLE more (x INTEGER);\nPRAGMA user_version = 3;\n-- +goose Down\nDROP TABLE more;\nPRAGMA user_version = 2;\n"
+const fifth = "-- +goose Up\nCREATE TABLE more (x INTEGER);\nPRAGMA user_version = 5;\n-- +goose Down\nDROP TABLE more;\nPRAGMA user_version = 4;\n"
 
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := open(t.Context(), dir, schema(t, map[string]string{"00003_more.sql": third}), Options{})
+	s, err := open(t.Context(), dir, schema(t, map[string]string{"00005_more.sql": fifth}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestRunningStoreStopsAtNewerSchema(t *testing.T) {
 	if err := s.SetLogPosition(t.Context(), store.LogPosition{Incarnation: "before"}); err != nil {
 		t.Fatal(err)
 	}
-	newer, err := open(t.Context(), s.Dir(), schema(t, map[string]string{"00003_more.sql": third}), Options{})
+	newer, err := open(t.Context(), s.Dir(), schema(t, map[string]string{"00005_more.sql": fifth}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,18 +114,18 @@ func TestRunningStoreStopsAtNewerSchema(t *testing.T) {
 func TestModifiedMigrationIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := open(t.Context(), dir, schema(t, map[string]string{"00003_more.sql": third}), Options{})
+	s, err := open(t.Context(), dir, schema(t, map[string]string{"00005_more.sql": fifth}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	edited := schema(t, map[string]string{"00003_more.sql": third + "-- edited\n"})
+	edited := schema(t, map[string]string{"00005_more.sql": fifth + "-- edited\n"})
 	if _, err := open(t.Context(), dir, edited, Options{}); !errors.Is(err, store.ErrMigrationModified) {
 		t.Fatalf("an edited migration was taken: %v", err)
 	}
-	if s, err = open(t.Context(), dir, schema(t, map[string]string{"00003_more.sql": third}), Options{}); err != nil {
+	if s, err = open(t.Context(), dir, schema(t, map[string]string{"00005_more.sql": fifth}), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

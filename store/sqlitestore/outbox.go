@@ -88,19 +88,36 @@ func (s *Store) SetLogPosition(ctx context.Context, at store.LogPosition) error 
 func (r *rows) Position(context.Context) (store.LogPosition, error) { return r.c.position() }
 
 func (c *session) position() (store.LogPosition, error) {
-	value, err := c.meta("log position")
-	if err != nil || value == nil {
-		return store.LogPosition{}, err
-	}
-	r := reader{buf: value}
-	at := store.LogPosition{Incarnation: r.string(), Sequence: r.uint()}
-	return at, r.end("log position")
+	_, at, err := c.header()
+	return at, err
 }
 
 // PutPosition writes the log position.
 func (r *rows) PutPosition(_ context.Context, at store.LogPosition) error {
-	var w writer
-	w.string(at.Incarnation)
+	return r.c.putHeader(r.s.epoch, at)
+}
+
+// header reads the row of the store; the epoch of a new one is "".
+func (c *session) header() (epoch string, at store.LogPosition, err error) {
+	r := newRecord("store", storeColumns)
+	err = c.each("SELECT "+storeColumns+" FROM store", nil, func(rows *sql.Rows) error {
+		if err := r.scan(rows); err != nil {
+			return err
+		}
+		r.at++ // the id
+		epoch, at = r.text(), store.LogPosition{Incarnation: r.text(), Sequence: r.uint()}
+		return r.end()
+	})
+	return epoch, at, err
+}
+
+var putHeader = put("store", storeColumns, 1)
+
+func (c *session) putHeader(epoch string, at store.LogPosition) error {
+	var w columns
+	w.int(1)
+	w.text(epoch)
+	w.text(at.Incarnation)
 	w.uint(at.Sequence)
-	return r.c.setMeta("log position", w.buf)
+	return c.exec(putHeader, w.summed("store")...)
 }

@@ -208,25 +208,22 @@ func carvedVector(columns []any) (embedding int64, text merkle.Hash, body []byte
 // listCodebases lists the registrations of a database that SQLite can still read, row by
 // row. It changes nothing.
 func listCodebases(dir string) (found map[store.CodebaseID]store.Codebase, err error) {
-	db, err := openReadOnly(dir)
-	if err != nil {
+	s := &Store{dir: dir}
+	if s.db, err = openReadOnly(dir); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	rows, err := db.QueryContext(context.Background(), "SELECT key, id, root, body FROM codebases")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer func() {
+		s.idle.close()
+		err = errors.Join(err, s.db.Close())
+	}()
 	found = map[store.CodebaseID]store.Codebase{}
-	for rows.Next() {
-		var b codebase
-		if err := b.scan(rows); err != nil {
-			return nil, err
+	return found, s.view(context.Background(), func(c *session) error {
+		all, err := c.codebases("")
+		for _, b := range all {
+			found[b.ID] = b.Codebase
 		}
-		found[b.ID] = b.Codebase
-	}
-	return found, rows.Err()
+		return err
+	})
 }
 
 // CopyTo writes the database, as it is in this process, into a directory that has none, for

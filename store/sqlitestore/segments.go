@@ -22,39 +22,24 @@ import (
 // segment is a row of the table of segments.
 type segment struct {
 	ref   store.SegmentRef
-	sum   uint64
+	hash  uint64 // of the file
 	putAt int64
 }
 
-func (g *segment) scan(rows *sql.Rows) error {
-	var id int64
-	var body []byte
-	if err := rows.Scan(&id, &body); err != nil {
-		return err
-	}
-	value, err := unseal(body, "segments", number(id))
-	if err != nil {
-		return err
-	}
-	r := reader{buf: value}
-	g.ref = store.SegmentRef{ID: store.SegmentID(id), Files: int(r.uint()), Chunks: int(r.uint()), Bytes: r.int()}
-	g.sum, g.putAt = r.uint(), r.int()
-	return r.end("segment")
+// eachSegment calls fn for the segments that a condition selects.
+func (c *session) eachSegment(condition string, args []any, fn func(g segment)) error {
+	r := newRecord("segments", segmentColumns)
+	return c.each("SELECT "+segmentColumns+" FROM segments"+condition, args, func(rows *sql.Rows) error {
+		if err := r.scan(rows); err != nil {
+			return err
+		}
+		fn(r.segment())
+		return r.end()
+	})
 }
 
-func (g *segment) body() []byte {
-	var w writer
-	w.uint(uint64(g.ref.Files))
-	w.uint(uint64(g.ref.Chunks))
-	w.int(g.ref.Bytes)
-	w.uint(g.sum)
-	w.int(g.putAt)
-	return seal(w.buf, "segments", number(int64(g.ref.ID)))
-}
-
-func (c *session) segment(id store.SegmentID) (segment, error) {
-	var g segment
-	err := c.each("SELECT id, body FROM segments WHERE id = ?", []any{int64(id)}, g.scan)
+func (c *session) segment(id store.SegmentID) (g segment, err error) {
+	err = c.eachSegment(" WHERE id = ?", []any{int64(id)}, func(found segment) { g = found })
 	if err == nil && g.ref.ID == 0 {
 		err = store.ErrNotFound
 	}
@@ -64,20 +49,19 @@ func (c *session) segment(id store.SegmentID) (segment, error) {
 	return g, nil
 }
 
-func (c *session) segments() ([]segment, error) {
-	var all []segment
-	err := c.each("SELECT id, body FROM segments", nil, func(rows *sql.Rows) error {
-		var g segment
-		if err := g.scan(rows); err != nil {
-			return err
-		}
-		all = append(all, g)
-		return nil
-	})
-	if err != nil {
+func (c *session) segments() (all []segment, err error) {
+	if err := c.eachSegment("", nil, func(g segment) { all = append(all, g) }); err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
 	return all, nil
+}
+
+var putSegment = put("segments", segmentColumns, 1)
+
+func (c *session) putSegment(g segment) error {
+	var w columns
+	w.segment(g)
+	return c.exec(putSegment, w.summed("segments")...)
 }
 
 // Segments returns those of the segments that exist.
@@ -107,7 +91,7 @@ func (r *rows) EndGraceOfSegments(_ context.Context, ids []store.SegmentID) erro
 			return err
 		}
 		g.putAt = 0
-		if err := r.c.exec("UPDATE segments SET body = ? WHERE id = ?", g.body(), int64(id)); err != nil {
+		if err := r.c.putSegment(g); err != nil {
 			return fmt.Errorf("age segment %d: %w", id, err)
 		}
 	}
@@ -135,7 +119,7 @@ func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chun
 		if _, err := c.codebase(id); err != nil {
 			return err
 		}
-		result, err := c.change("INSERT INTO segments (body) VALUES (?)", []byte{})
+		result, err := c.change("INSERT INTO segments (files, chunks, bytes, hash, put_at, sum) VALUES (0, 0, 0, 0, 0, 0)")
 		if err != nil {
 			return err
 		}
@@ -144,10 +128,10 @@ func (s *Store) PutSegment(ctx context.Context, id store.CodebaseID, files, chun
 			return err
 		}
 		g := segment{
-			ref: store.SegmentRef{ID: store.SegmentID(row), Files: files, Chunks: chunks, Bytes: int64(len(data))},
-			sum: xxhash.Sum64(data), putAt: s.now().UnixNano(),
+			ref:  store.SegmentRef{ID: store.SegmentID(row), Files: files, Chunks: chunks, Bytes: int64(len(data))},
+			hash: xxhash.Sum64(data), putAt: s.now().UnixNano(),
 		}
-		if err := c.exec("UPDATE segments SET body = ? WHERE id = ?", g.body(), row); err != nil {
+		if err := c.putSegment(g); err != nil {
 			return err
 		}
 		if err := os.Rename(temporary, s.segmentPath(g.ref.ID)); err != nil {
@@ -282,7 +266,7 @@ func (m *mappedSegments) take(g segment, path string) (*openSegment, error) {
 	defer m.mu.Unlock()
 	held, ok := m.open[g.ref.ID]
 	if !ok {
-		held = &mapping{id: g.ref.ID, sum: g.sum, seen: m.verified[g.ref.ID]}
+		held = &mapping{id: g.ref.ID, sum: g.hash, seen: m.verified[g.ref.ID]}
 		var err error
 		if held.file, held.data, err = mapFile(path, g.ref.Bytes); err != nil {
 			return nil, fmt.Errorf("segment %d: %w", g.ref.ID, err)

@@ -85,21 +85,6 @@ func (c *session) each(query string, args []any, fn func(rows *sql.Rows) error) 
 	return rows.Err()
 }
 
-// meta reads a word of the store, nil when it was never set.
-func (c *session) meta(name string) ([]byte, error) {
-	var body []byte
-	found, err := c.one("SELECT body FROM meta WHERE name = ?", []any{name}, &body)
-	if err != nil || !found {
-		return nil, err
-	}
-	return unseal(body, "meta", []byte(name))
-}
-
-func (c *session) setMeta(name string, value []byte) error {
-	return c.exec("INSERT INTO meta (name, body) VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
-		name, seal(value, "meta", []byte(name)))
-}
-
 // maxIdle is how many reading connections are kept when nobody reads.
 const maxIdle = 8
 

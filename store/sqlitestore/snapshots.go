@@ -84,20 +84,16 @@ func (s *Store) ReplaceSegments(ctx context.Context, id store.CodebaseID, number
 	return s.change(ctx, func(r *rows) error { return rules.ReplaceSegments(ctx, r, id, number, from, to) })
 }
 
-// scanSnapshot decodes a row of a codebase with a key.
-func scanSnapshot(rows *sql.Rows, id store.CodebaseID, key int64) (n rules.Snapshot, err error) {
-	var num int64
-	var body []byte
-	if err := rows.Scan(&num, &body); err != nil {
-		return n, err
-	}
-	value, err := unseal(body, "snapshots", number(key), number(num))
-	if err != nil {
-		return n, err
-	}
-	r := reader{buf: value}
-	n = r.snapshot(id, uint64(num))
-	return n, r.end("snapshot")
+// eachSnapshot calls fn for the snapshots of a codebase that a condition selects.
+func (c *session) eachSnapshot(b codebase, condition string, args []any, fn func(n rules.Snapshot)) error {
+	r := newRecord("snapshots", snapshotColumns)
+	return c.each("SELECT "+snapshotColumns+" FROM snapshots WHERE codebase = ?"+condition, append([]any{b.key}, args...), func(rows *sql.Rows) error {
+		if err := r.scan(rows); err != nil {
+			return err
+		}
+		fn(r.snapshot(b.ID))
+		return r.end()
+	})
 }
 
 // Snapshot returns one snapshot.
@@ -107,11 +103,7 @@ func (r *rows) Snapshot(_ context.Context, id store.CodebaseID, num uint64) (n r
 		return n, err
 	}
 	found := false
-	err = r.c.each("SELECT number, body FROM snapshots WHERE codebase = ? AND number = ?", []any{b.key, int64(num)}, func(rows *sql.Rows) error {
-		found = true
-		n, err = scanSnapshot(rows, id, b.key)
-		return err
-	})
+	err = r.c.eachSnapshot(b, " AND number = ?", []any{int64(num)}, func(one rules.Snapshot) { n, found = one, true })
 	if err == nil && !found {
 		err = store.ErrNotFound
 	}
@@ -127,11 +119,7 @@ func (r *rows) Snapshots(_ context.Context, id store.CodebaseID) (all []rules.Sn
 	if err != nil {
 		return nil, err
 	}
-	err = r.c.each("SELECT number, body FROM snapshots WHERE codebase = ? ORDER BY number DESC", []any{b.key}, func(rows *sql.Rows) error {
-		n, err := scanSnapshot(rows, id, b.key)
-		all = append(all, n)
-		return err
-	})
+	err = r.c.eachSnapshot(b, " ORDER BY number DESC", nil, func(n rules.Snapshot) { all = append(all, n) })
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots of codebase %s: %w", id, err)
 	}
@@ -156,16 +144,17 @@ func (r *rows) AddSnapshot(ctx context.Context, n store.Snapshot) error {
 	return r.UpdateSnapshot(ctx, rules.Snapshot{Snapshot: n})
 }
 
+var putSnapshot = put("snapshots", snapshotColumns, 2)
+
 // UpdateSnapshot writes a snapshot.
 func (r *rows) UpdateSnapshot(_ context.Context, n rules.Snapshot) error {
 	b, err := r.codebase(n.Codebase)
 	if err != nil {
 		return err
 	}
-	var w writer
-	w.snapshot(n)
-	err = r.c.exec("INSERT INTO snapshots (codebase, number, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
-		b.key, int64(n.Number), seal(w.buf, "snapshots", number(b.key), number(int64(n.Number))))
+	var w columns
+	w.snapshot(b.key, n)
+	err = r.c.exec(putSnapshot, w.summed("snapshots")...)
 	if err != nil {
 		return fmt.Errorf("put snapshot %d: %w", n.Number, err)
 	}

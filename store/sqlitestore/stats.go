@@ -18,19 +18,13 @@ func (s *Store) Stats(ctx context.Context, id store.CodebaseID) iter.Seq2[store.
 			if err != nil {
 				return err
 			}
-			key := number(b.key)
-			return c.each("SELECT path, body FROM stats WHERE codebase = ? ORDER BY path", []any{b.key}, func(rows *sql.Rows) error {
-				var path, body sql.RawBytes
-				if err := rows.Scan(&path, &body); err != nil {
+			r := newRecord("stats", statColumns)
+			return c.each("SELECT "+statColumns+" FROM stats WHERE codebase = ? ORDER BY path", []any{b.key}, func(rows *sql.Rows) error {
+				if err := r.scan(rows); err != nil {
 					return err
 				}
-				value, err := unseal(body, "stats", key, path)
-				if err != nil {
-					return err
-				}
-				r := reader{buf: value}
-				entry := r.stat(string(path))
-				if err := r.end("stat entry"); err != nil {
+				entry := r.stat()
+				if err := r.end(); err != nil {
 					return err
 				}
 				if !yield(entry, nil) {
@@ -50,6 +44,8 @@ func (s *Store) PutStats(ctx context.Context, id store.CodebaseID, upserts []sto
 	return s.change(ctx, func(r *rows) error { return r.PutStats(ctx, id, upserts, removes) })
 }
 
+var putStat = put("stats", statColumns, 2)
+
 // PutStats removes and upserts stat entries.
 func (r *rows) PutStats(_ context.Context, id store.CodebaseID, upserts []store.StatEntry, removes []string) error {
 	b, err := r.codebase(id)
@@ -61,14 +57,10 @@ func (r *rows) PutStats(_ context.Context, id store.CodebaseID, upserts []store.
 			return fmt.Errorf("remove stat entry of %q: %w", path, err)
 		}
 	}
-	key := number(b.key)
 	for _, e := range upserts {
-		var w writer
-		w.stat(e)
-		path := blob(e.Path)
-		err := r.c.exec("INSERT INTO stats (codebase, path, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
-			b.key, path, seal(w.buf, "stats", key, path))
-		if err != nil {
+		var w columns
+		w.stat(b.key, e)
+		if err := r.c.exec(putStat, w.summed("stats")...); err != nil {
 			return fmt.Errorf("put stat entry of %q: %w", e.Path, err)
 		}
 	}

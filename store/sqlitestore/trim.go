@@ -17,34 +17,24 @@ func (r *rows) TrimManifest(_ context.Context, id store.CodebaseID, left []rules
 	if err != nil {
 		return err
 	}
-	type ended struct {
-		manifestRow
-		tombstone bool
-	}
-	var all []ended
-	err = r.c.each(`SELECT path, first, last, length(body) FROM manifest INDEXED BY manifest_last
-		WHERE codebase = ? AND last < 9223372036854775807`, []any{b.key}, func(scanned *sql.Rows) error {
-		row := ended{manifestRow: manifestRow{codebase: b.key}}
-		var size int
-		if err := scanned.Scan(&row.path, &row.first, &row.last, &size); err != nil {
-			return err
-		}
-		row.tombstone = size == sumSize
-		all = append(all, row)
+	var ended []fileRow
+	err = r.c.eachFile("INDEXED BY manifest_last WHERE codebase = ? AND last < 9223372036854775807", []any{b.key}, func(f fileRow) error {
+		ended = append(ended, f)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("list ended rows: %w", err)
 	}
-	for _, row := range all {
-		held, wanted := row.use(left)
+	for _, f := range ended {
+		held, wanted := f.use(left)
 		switch {
-		case held || (wanted && row.tombstone):
+		case held || (wanted && f.tombstone):
 			continue
 		case wanted:
-			err = r.c.exec("UPDATE manifest SET body = ? WHERE codebase = ? AND path = ? AND first = ?", row.sealValue(nil), row.codebase, row.path, row.first)
+			f.tombstone = true
+			err = r.c.changeFile(b.key, f)
 		default:
-			err = r.c.exec("DELETE FROM manifest WHERE codebase = ? AND path = ? AND first = ?", row.codebase, row.path, row.first)
+			err = r.c.exec("DELETE FROM manifest WHERE codebase = ? AND path = ? AND first = ?", b.key, blob(f.Path), f.first)
 		}
 		if err != nil {
 			return fmt.Errorf("trim row: %w", err)
@@ -55,30 +45,23 @@ func (r *rows) TrimManifest(_ context.Context, id store.CodebaseID, left []rules
 
 // use says whether a snapshot holds the file of a row, and whether the delta of one wants
 // to know that it ended.
-func (m manifestRow) use(left []rules.Snapshot) (held, wanted bool) {
+func (f fileRow) use(left []rules.Snapshot) (held, wanted bool) {
 	for _, n := range left {
 		number, base := int64(n.Number), int64(n.Base)
-		held = held || (m.first <= number && number < m.last)
-		wanted = wanted || (m.first <= base && base < m.last && m.last <= number)
+		held = held || (f.first <= number && number < f.last)
+		wanted = wanted || (f.first <= base && base < f.last && f.last <= number)
 	}
 	return held, wanted
 }
 
 // markManifest marks the contents of the rows that are left.
 func (g *sweep) markManifest() error {
-	codebases, err := g.c.codebases()
+	err := g.c.eachFile("WHERE content IS NOT NULL", nil, func(f fileRow) error {
+		g.contents[f.Content] = true
+		return nil
+	})
 	if err != nil {
-		return err
-	}
-	for _, b := range codebases {
-		err := g.c.eachFile(b.key, "SELECT path, first, last, body FROM manifest WHERE codebase = ? AND length(body) > ?", []any{b.key, sumSize},
-			func(f store.FileEntry) error {
-				g.contents[f.Content] = true
-				return nil
-			})
-		if err != nil {
-			return fmt.Errorf("read manifests of codebase %s: %w", b.ID, err)
-		}
+		return fmt.Errorf("read manifests: %w", err)
 	}
 	return nil
 }

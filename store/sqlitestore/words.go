@@ -5,98 +5,137 @@ import (
 	"github.com/freshet/freshet/store/rules"
 )
 
-// How the words of the store are written into rows. Values are sealed under the keys of
-// their rows.
+// How the words of the store are written into the columns of their tables, and the columns
+// in that order.
+const (
+	codebaseColumns = "key, id, place, root, name, device, inode, registered_at, current, latest, failure, sum"
+	snapshotColumns = "codebase, number, parent, base, fingerprint, root, level, abandoned, rebuild, opened_at, old_at, files, bytes, changed, pinned, ref, segments, sum"
+	fileColumns     = "codebase, path, first, last, content, size, language, flags, renamed, sum"
+	statColumns     = "codebase, path, dir, size, mtime, ctime, device, inode, mode, racy, flags, language, left_out, xx, content, sum"
+	segmentColumns  = "id, files, chunks, bytes, hash, put_at, sum"
+	failureColumns  = "codebase, path, content, stage, version, tries, reason, parked, at, sum"
+	deadColumns     = "segment, since, ordinals, sum"
+	leaseColumns    = "name, holder, token, until, sum"
+	storeColumns    = "id, epoch, incarnation, sequence, sum"
+)
 
-func (w *writer) codebase(c store.Codebase) {
-	w.string(c.Name)
-	w.uint(c.Identity.Device)
-	w.uint(c.Identity.Inode)
-	w.time(c.RegisteredAt)
-	w.uint(c.Current)
-	w.uint(c.Latest)
-	w.string(c.Failure)
+func (w *columns) codebase(b codebase) {
+	w.int(b.key)
+	w.text(string(b.ID))
+	w.bytes(b.Place)
+	w.bytes(b.Root)
+	w.bytes(b.Name)
+	w.uint(b.Identity.Device)
+	w.uint(b.Identity.Inode)
+	w.time(b.RegisteredAt)
+	w.uint(b.Current)
+	w.uint(b.Latest)
+	w.bytes(b.Failure)
 }
 
-func (r *reader) codebase(id, root string) store.Codebase {
-	return store.Codebase{
-		ID:           store.CodebaseID(id),
-		Name:         r.string(),
-		Root:         root,
+func (r *record) codebase() codebase {
+	b := codebase{key: r.int()}
+	b.Codebase = store.Codebase{
+		ID:           store.CodebaseID(r.text()),
+		Place:        r.bytes(),
+		Root:         r.bytes(),
+		Name:         r.bytes(),
 		Identity:     store.RootIdentity{Device: r.uint(), Inode: r.uint()},
 		RegisteredAt: r.time(),
 		Current:      r.uint(),
 		Latest:       r.uint(),
-		Failure:      r.string(),
+		Failure:      r.bytes(),
 	}
+	return b
 }
 
-func (w *writer) snapshot(n rules.Snapshot) {
+func (w *columns) snapshot(key int64, n rules.Snapshot) {
+	w.int(key)
+	w.uint(n.Number)
 	w.uint(n.Parent)
 	w.uint(n.Base)
-	w.string(string(n.Fingerprint))
+	w.text(string(n.Fingerprint))
 	w.hash(n.Root)
 	w.uint(uint64(n.Level))
 	w.bool(n.Abandoned)
 	w.bool(n.Rebuild)
 	w.time(n.OpenedAt)
 	w.time(n.SealedAt)
-	w.uint(uint64(n.Files))
+	w.int(int64(n.Files))
 	w.int(n.Bytes)
-	w.uint(uint64(n.Changed))
+	w.int(int64(n.Changed))
 	w.bool(n.Pinned)
-	w.string(n.Ref)
-	w.uint(uint64(len(n.Segments)))
-	for _, id := range n.Segments {
-		w.uint(uint64(id))
-	}
+	w.bytes(n.Ref)
+	w.text(list(n.Segments))
 }
 
-func (r *reader) snapshot(id store.CodebaseID, number uint64) rules.Snapshot {
+func (r *record) snapshot(id store.CodebaseID) rules.Snapshot {
+	r.at++ // the codebase
 	n := rules.Snapshot{Snapshot: store.Snapshot{
 		Codebase:    id,
-		Number:      number,
+		Number:      r.uint(),
 		Parent:      r.uint(),
 		Base:        r.uint(),
-		Fingerprint: store.Fingerprint(r.string()),
+		Fingerprint: store.Fingerprint(r.text()),
 		Root:        r.hash(),
 		Level:       store.Level(r.uint()),
 		Abandoned:   r.bool(),
 		Rebuild:     r.bool(),
 		OpenedAt:    r.time(),
 		SealedAt:    r.time(),
-		Files:       int(r.uint()),
+		Files:       int(r.int()),
 		Bytes:       r.int(),
-		Changed:     int(r.uint()),
+		Changed:     int(r.int()),
 		Pinned:      r.bool(),
-		Ref:         r.string(),
+		Ref:         r.bytes(),
 	}}
-	for range min(r.uint(), uint64(len(r.buf))) {
-		n.Segments = append(n.Segments, store.SegmentID(r.uint()))
+	for _, sid := range r.list() {
+		n.Segments = append(n.Segments, store.SegmentID(sid))
 	}
 	return n
 }
 
-func (w *writer) file(f store.FileEntry) {
-	w.hash(f.Content)
-	w.int(f.Size)
-	w.string(f.Language)
-	w.uint(uint64(f.Flags))
-	w.string(f.RenamedFrom)
+// fileRow is a row of the manifest.
+type fileRow struct {
+	store.FileEntry
+	first, last int64
+	// tombstone is set when the row says only that the path ended, for the delta of a
+	// snapshot whose base was collected.
+	tombstone bool
 }
 
-func (r *reader) file(path string) store.FileEntry {
-	return store.FileEntry{
-		Path:        path,
-		Content:     r.hash(),
-		Size:        r.int(),
-		Language:    r.string(),
-		Flags:       store.FileFlags(r.uint()),
-		RenamedFrom: r.string(),
+func (w *columns) file(key int64, f fileRow) {
+	w.int(key)
+	w.bytes(f.Path)
+	w.int(f.first)
+	w.int(f.last)
+	if f.tombstone {
+		f.FileEntry = store.FileEntry{Path: f.Path}
+		w.null()
+	} else {
+		w.hash(f.Content)
 	}
+	w.int(f.Size)
+	w.text(f.Language)
+	w.uint(uint64(f.Flags))
+	w.bytes(f.RenamedFrom)
 }
 
-func (w *writer) stat(e store.StatEntry) {
+func (r *record) file() (f fileRow) {
+	r.at++ // the codebase
+	f.Path, f.first, f.last = r.bytes(), r.int(), r.int()
+	if f.tombstone = r.isNull(); f.tombstone {
+		r.at++
+	} else {
+		f.Content = r.hash()
+	}
+	f.Size, f.Language, f.Flags, f.RenamedFrom = r.int(), r.text(), store.FileFlags(r.uint()), r.bytes()
+	return f
+}
+
+func (w *columns) stat(key int64, e store.StatEntry) {
+	w.int(key)
+	w.bytes(e.Path)
 	w.bool(e.Dir)
 	w.int(e.Stat.Size)
 	w.int(e.Stat.MtimeNs)
@@ -106,42 +145,68 @@ func (w *writer) stat(e store.StatEntry) {
 	w.uint(uint64(e.Stat.Mode))
 	w.bool(e.Racy)
 	w.uint(uint64(e.Flags))
-	w.string(e.Language)
-	w.string(string(e.LeftOut))
-	read := e.XX != 0 || !e.Content.IsZero()
-	w.bool(read)
-	if read {
-		w.uint(e.XX)
+	w.text(e.Language)
+	w.text(string(e.LeftOut))
+	w.uint(e.XX)
+	if e.Content.IsZero() {
+		w.null()
+	} else {
 		w.hash(e.Content)
 	}
 }
 
-func (r *reader) stat(path string) store.StatEntry {
+func (r *record) stat() store.StatEntry {
+	r.at++ // the codebase
 	e := store.StatEntry{
-		Path: path,
+		Path: r.bytes(),
 		Dir:  r.bool(),
 		Stat: store.Stat{
 			Size: r.int(), MtimeNs: r.int(), CtimeNs: r.int(), Device: r.uint(), Inode: r.uint(), Mode: uint32(r.uint()),
 		},
 		Racy:     r.bool(),
 		Flags:    store.FileFlags(r.uint()),
-		Language: r.string(),
-		LeftOut:  store.LeftOut(r.string()),
+		Language: r.text(),
+		LeftOut:  store.LeftOut(r.text()),
+		XX:       r.uint(),
 	}
-	if r.bool() {
-		e.XX, e.Content = r.uint(), r.hash()
+	if !r.isNull() {
+		e.Content = r.hash()
 	}
 	return e
 }
 
-func (w *writer) failure(f store.Failure) {
-	w.uint(uint64(f.Tries))
-	w.string(f.Reason)
+func (w *columns) segment(g segment) {
+	w.uint(uint64(g.ref.ID))
+	w.int(int64(g.ref.Files))
+	w.int(int64(g.ref.Chunks))
+	w.int(g.ref.Bytes)
+	w.uint(g.hash)
+	w.int(g.putAt)
+}
+
+func (r *record) segment() segment {
+	return segment{
+		ref:  store.SegmentRef{ID: store.SegmentID(r.uint()), Files: int(r.int()), Chunks: int(r.int()), Bytes: r.int()},
+		hash: r.uint(), putAt: r.int(),
+	}
+}
+
+func (w *columns) failure(key int64, f store.Failure) {
+	w.int(key)
+	w.bytes(f.Path)
+	w.hash(f.Content)
+	w.text(string(f.Stage))
+	w.text(f.Version)
+	w.int(int64(f.Tries))
+	w.bytes(f.Reason)
 	w.bool(f.Parked)
 	w.time(f.At)
 }
 
-func (r *reader) failure(f store.Failure) store.Failure {
-	f.Tries, f.Reason, f.Parked, f.At = int(r.uint()), r.string(), r.bool(), r.time()
-	return f
+func (r *record) failure(id store.CodebaseID) store.Failure {
+	r.at++ // the codebase
+	return store.Failure{
+		Codebase: id, Path: r.bytes(), Content: r.hash(), Stage: store.Stage(r.text()), Version: r.text(),
+		Tries: int(r.int()), Reason: r.bytes(), Parked: r.bool(), At: r.time(),
+	}
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // testModel makes the same random calls to the store and to memstore, valid or not,
-// repeated and out of order, and compares every result and then everything readable.
+// repeated and out of order, and compares every result and then everything readable. The two
+// share their rules; invariants says of each what those must keep true.
 func testModel(t *testing.T, open Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := newClock()
@@ -126,6 +127,11 @@ func (m *model) compare(t *rapid.T) {
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("store differs (-twin +store):\n%s", diff)
+	}
+	for _, s := range []store.Store{m.twin, m.s} {
+		if err := invariants(m.ctx, s); err != nil {
+			t.Fatalf("%T: %v", s, err)
+		}
 	}
 }
 

@@ -3,12 +3,10 @@ package sqlitestore
 import (
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/freshet/freshet/store"
-	"github.com/freshet/freshet/sync/merkle"
 )
 
 // sumSize is the length of the checksum at the end of a sealed body.
@@ -16,21 +14,21 @@ const sumSize = 8
 
 // seal appends to the value of a row the checksum of its table, key and value.
 func seal(value []byte, table string, key ...[]byte) []byte {
-	return binary.BigEndian.AppendUint64(value, rowSum(value, table, key))
+	return binary.BigEndian.AppendUint64(value, blobSum(value, table, key))
 }
 
 // unseal takes the checksum off and returns store.ErrCorrupt when it does not match.
 func unseal(body []byte, table string, key ...[]byte) ([]byte, error) {
 	if len(body) >= sumSize {
 		value := body[:len(body)-sumSize]
-		if binary.BigEndian.Uint64(body[len(value):]) == rowSum(value, table, key) {
+		if binary.BigEndian.Uint64(body[len(value):]) == blobSum(value, table, key) {
 			return value, nil
 		}
 	}
 	return nil, fmt.Errorf("row of table %s: %w: %w", table, store.ErrCorrupt, store.ErrChecksum)
 }
 
-func rowSum(value []byte, table string, key [][]byte) uint64 {
+func blobSum(value []byte, table string, key [][]byte) uint64 {
 	var d xxhash.Digest // no write to it fails
 	d.Reset()
 	_, _ = d.WriteString(table)
@@ -50,37 +48,8 @@ func number(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n
 // blob makes a path a value that is never NULL.
 func blob(s string) []byte { return append([]byte{}, s...) }
 
-// writer encodes the value of a row: integers as varints, strings with their lengths.
-type writer struct{ buf []byte }
-
-func (w *writer) uint(v uint64)      { w.buf = binary.AppendUvarint(w.buf, v) }
-func (w *writer) int(v int64)        { w.buf = binary.AppendVarint(w.buf, v) }
-func (w *writer) hash(h merkle.Hash) { w.buf = append(w.buf, h[:]...) }
-
-func (w *writer) string(s string) {
-	w.uint(uint64(len(s)))
-	w.buf = append(w.buf, s...)
-}
-
-func (w *writer) bool(b bool) {
-	if b {
-		w.buf = append(w.buf, 1)
-	} else {
-		w.buf = append(w.buf, 0)
-	}
-}
-
-// time keeps nanoseconds; the zero time, which has none, is a flag.
-func (w *writer) time(t time.Time) {
-	w.bool(!t.IsZero())
-	if !t.IsZero() {
-		w.int(t.Unix())
-		w.uint(uint64(t.Nanosecond()))
-	}
-}
-
-// reader decodes what a writer encoded. After the first fault every value is zero, and
-// end returns store.ErrCorrupt.
+// reader decodes integers written as varints and strings with their lengths. After the first
+// fault every value is zero, and end returns store.ErrCorrupt.
 type reader struct {
 	buf []byte
 	bad bool
@@ -114,26 +83,6 @@ func (r *reader) take(n uint64) []byte {
 	taken := r.buf[:n]
 	r.buf = r.buf[n:]
 	return taken
-}
-
-func (r *reader) string() string { return string(r.take(r.uint())) }
-
-func (r *reader) hash() (h merkle.Hash) {
-	copy(h[:], r.take(uint64(len(h))))
-	return h
-}
-
-func (r *reader) bool() bool {
-	b := r.take(1)
-	return len(b) == 1 && b[0] == 1
-}
-
-func (r *reader) time() time.Time {
-	if !r.bool() {
-		return time.Time{}
-	}
-	seconds := r.int()
-	return time.Unix(seconds, int64(r.uint())).UTC()
 }
 
 func (r *reader) end(what string) error {
