@@ -64,7 +64,7 @@ func numberedLines(lines []Hit) string {
 		if i+1 < len(lines) {
 			end = lines[i+1].StartLine
 		}
-		if name := oneLine(h.FQN); name != within && name != "" {
+		if name := oneLine(plainName(h.FQN)); name != within && name != "" {
 			b.WriteString("in " + name + "\n")
 			within = name
 		}
