@@ -204,6 +204,49 @@ func TestHardLinksAreLookedAtEachTime(t *testing.T) {
 	}
 }
 
+// TestCheckAsksForTheStatOfFilesWithSeveralLinksAndNoOthers has the links outside of the tree,
+// where the watcher hears of no write.
+func TestCheckAsksForTheStatOfFilesWithSeveralLinksAndNoOthers(t *testing.T) {
+	t.Parallel()
+	const linked, single = 7, 40
+	outside := t.TempDir()
+	asked := watching(t)
+	asked.Quiet, asked.Longest = time.Hour, time.Hour // nothing is looked at but by the checks of the test
+	r := newRig(t, t.TempDir(), asked)
+	for i := range single {
+		r.write(fmt.Sprintf("single/d%d/f%d.go", i%4, i), "package f\n")
+	}
+	others := make([]string, linked)
+	for i := range others {
+		name := fmt.Sprintf("linked/d%d/f%d.go", i%3, i)
+		others[i] = filepath.Join(outside, fmt.Sprint(i))
+		r.write(name, "package f\n")
+		r.must(os.Link(r.path(name), others[i]))
+	}
+	r.live()
+	r.same("at first")
+	bound := func(what string, stats int) {
+		t.Helper()
+		if seen := r.same(what); seen.Summary.Stated != stats || seen.Summary.Listed != 0 {
+			t.Fatalf("%s: a check of %d files with several links: %+v", what, stats, seen.Summary)
+		}
+	}
+	for range 3 {
+		bound("unchanged", linked)
+	}
+	for i, name := range others {
+		r.must(os.WriteFile(name, fmt.Appendf(nil, "package written // %d\n", i), 0o600))
+	}
+	bound("all written through their links outside", linked)
+	r.write("single/d0/f0.go", "package changed\n")
+	bound("a file with one link written", linked+1)
+	for i, name := range others {
+		r.must(os.Remove(name))
+		bound("a link removed outside", linked-i) // it is seen that the file has one link now
+	}
+	bound("no links left", 0)
+}
+
 func TestModesAndTimes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, t.TempDir(), watching(t))
