@@ -34,9 +34,10 @@ func (p *pattern) look(content []byte, line, at uint32, b *budget) fileLook {
 // lines matches line by line.
 func (l *fileLook) lines(p *pattern, b *budget) {
 	hay := p.haystack(l.content)
+	literals := newFinder(p.literals, hay)
 	at := skipLines(hay, 0, int(l.line)) // where the line begins in hay
 	for int(l.at) < len(l.content) {
-		lines, next, ok := p.nextLine(hay, at)
+		lines, next, ok := literals.nextLine(at)
 		if l.end(b.take(int64((next - at) / literalBytes))) {
 			return
 		}
@@ -72,7 +73,7 @@ func (l *fileLook) end(err error) bool {
 // whole matches the content as a whole, at once or not at all. Matches that share a line
 // are one.
 func (l *fileLook) whole(p *pattern, b *budget) {
-	if !bytes.Contains(p.haystack(l.content), p.literal) {
+	if _, _, ok := newFinder(p.literals, p.haystack(l.content)).nextLine(0); !ok {
 		return
 	}
 	cost := int64(p.size) * int64(len(l.content)+1)
@@ -111,21 +112,45 @@ func (l *fileLook) whole(p *pattern, b *budget) {
 	}
 }
 
-// nextLine finds the next line, from the beginning of one on, that holds the text that
-// every match holds: how many lines on it is, and where it begins. ok is false when there is
-// none, and next the end.
-func (p *pattern) nextLine(hay []byte, at int) (lines, next int, ok bool) {
-	if at >= len(hay) {
-		return 0, len(hay), false
+// finder looks for texts in another, from its beginning to its end.
+type finder struct {
+	hay   []byte
+	texts [][]byte
+	next  []int // where each text stands next, len(hay) when nowhere, -1 before it is known
+}
+
+func newFinder(texts [][]byte, hay []byte) *finder {
+	f := &finder{hay: hay, texts: texts, next: make([]int, len(texts))}
+	for i := range f.next {
+		f.next[i] = -1
 	}
-	if len(p.literal) == 0 {
+	return f
+}
+
+// nextLine finds the next line, from the beginning of one on, that holds one of the texts,
+// or that line when there are none: how many lines on it is, and where it begins. ok is false
+// when there is no such line, and next the end. The lines must be asked for in order.
+func (f *finder) nextLine(at int) (lines, next int, ok bool) {
+	if at >= len(f.hay) {
+		return 0, len(f.hay), false
+	}
+	if len(f.texts) == 0 {
 		return 0, at, true
 	}
-	i := bytes.Index(hay[at:], p.literal)
-	if i < 0 {
-		return 0, len(hay), false
+	first := len(f.hay)
+	for i, text := range f.texts {
+		if f.next[i] < at {
+			f.next[i] = len(f.hay)
+			if found := bytes.Index(f.hay[at:], text); found >= 0 {
+				f.next[i] = at + found
+			}
+		}
+		first = min(first, f.next[i])
 	}
-	before := hay[at : at+i]
+	if first == len(f.hay) {
+		return 0, len(f.hay), false
+	}
+	before := f.hay[at:first]
 	return bytes.Count(before, []byte{'\n'}), at + bytes.LastIndexByte(before, '\n') + 1, true
 }
 

@@ -49,14 +49,15 @@ func (q Query) insensitive() bool {
 // or over whole contents when it asks for a line feed.
 type pattern struct {
 	*regexp.Regexp
-	// literal is a text that every match holds, which spares most contents the expression.
-	// It is folded, and looked for in the folded content, when fold is set.
-	literal []byte
-	fold    bool
-	plain   bool           // whatever holds the literal matches
-	across  bool           // matches may go over several lines
-	size    int            // instructions, each of which may be tried at every byte
-	query   *trigram.Query // of the contents that may match
+	// literals are texts one of which every match holds, which spares most contents the
+	// expression; none when no such texts are known. They are folded, and looked for in the
+	// folded content, when fold is set.
+	literals [][]byte
+	fold     bool
+	plain    bool           // whatever holds the literal, which is the only one, matches
+	across   bool           // matches may go over several lines
+	size     int            // instructions, each of which may be tried at every byte
+	query    *trigram.Query // of the contents that may match
 }
 
 // compilePattern makes the pattern of a query of mode exact or regex.
@@ -95,15 +96,17 @@ func compilePattern(q Query) (*pattern, error) {
 		return bad("bad regular expression: %v", err)
 	}
 	p := &pattern{Regexp: compiled, across: goesOn(tree), size: len(program.Inst), query: trigram.Regexp(tree)}
+	texts, fold := required(tree)
 	if q.Mode == ModeExact && !p.across {
-		p.plain, p.fold, p.literal = true, q.insensitive(), []byte(q.Text)
-	} else {
-		var literal string
-		literal, p.fold = required(tree)
-		p.literal = []byte(literal)
+		p.plain, texts, fold = true, []string{q.Text}, q.insensitive()
 	}
-	if p.fold {
-		p.literal = trigram.Fold(nil, p.literal)
+	p.fold = fold
+	for _, text := range texts {
+		literal := []byte(text)
+		if fold {
+			literal = trigram.Fold(nil, literal)
+		}
+		p.literals = append(p.literals, literal)
 	}
 	return p, nil
 }
@@ -134,30 +137,51 @@ func goesOn(tree *syntax.Regexp) bool {
 	return slices.ContainsFunc(tree.Sub, goesOn)
 }
 
-// required returns the longest text that every match must hold, or "", and whether it may
-// stand there in another case.
-func required(tree *syntax.Regexp) (text string, fold bool) {
+// maxLiterals bounds the texts of alternatives that are looked for one by one.
+const maxLiterals = 12
+
+// required returns texts one of which every match must hold, none when there are none that
+// tell much, and whether they may stand there in another case. Of what stands in a row the
+// part whose shortest text is longest is taken.
+func required(tree *syntax.Regexp) (texts []string, fold bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:
 		if slices.Contains(tree.Rune, '\uFFFD') { // which also stands for bytes that are not UTF-8
-			return "", false
+			return nil, false
 		}
-		return string(tree.Rune), tree.Flags&syntax.FoldCase != 0
+		return []string{string(tree.Rune)}, tree.Flags&syntax.FoldCase != 0
 	case syntax.OpCapture, syntax.OpPlus:
 		return required(tree.Sub[0])
 	case syntax.OpConcat:
 		for _, sub := range tree.Sub {
-			if other, folded := required(sub); len(other) > len(text) {
-				text, fold = other, folded
+			if other, folded := required(sub); shortest(other) > shortest(texts) {
+				texts, fold = other, folded
 			}
 		}
+	case syntax.OpAlternate:
+		for _, sub := range tree.Sub {
+			other, folded := required(sub)
+			if shortest(other) < 2 || len(texts)+len(other) > maxLiterals {
+				return nil, false
+			}
+			texts, fold = append(texts, other...), fold || folded
+		}
 	}
-	return text, fold
+	return texts, fold
 }
 
-// haystack is the content as the literal is looked for in it.
+func shortest(texts []string) (n int) {
+	for i, text := range texts {
+		if i == 0 || len(text) < n {
+			n = len(text)
+		}
+	}
+	return n
+}
+
+// haystack is the content as the literals are looked for in it.
 func (p *pattern) haystack(content []byte) []byte {
-	if !p.fold || len(p.literal) == 0 {
+	if !p.fold {
 		return content
 	}
 	return trigram.Fold(make([]byte, 0, len(content)), content)

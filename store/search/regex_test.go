@@ -87,7 +87,7 @@ func TestRegexGivesEveryMatchingLine(t *testing.T) {
 	m := newMemory()
 	view := store.View{Segments: []store.SegmentRef{m.put(t, files[:len(files)/2], 0), m.put(t, files[len(files)/2:], 0)}}
 	e := search.New(m, nil, search.Options{RegexDeadline: time.Hour})
-	for _, pattern := range []string{`append\(`, `^func `, `return .*err$`, `[A-Z][a-z]+Deadline`, `fmt\.(Errorf|Sprintf)`, `^$`, `t`, `"[^"]*%d[^"]*"`, `[[:space:]]{4}`} {
+	for _, pattern := range []string{`append\(`, `^func `, `return .*err$`, `[A-Z][a-z]+Deadline`, `fmt\.(Errorf|Sprintf)`, `^$`, `t`, `"[^"]*%d[^"]*"`, `[[:space:]]{4}`, `append|Deadline|errors`, `(re|de)turn`, `(x|yz)+`} {
 		out, err := exec.CommandContext(t.Context(), grep, append([]string{"-nHE", "--", pattern}, names...)...).Output() //nolint:gosec // fixed arguments
 		if err != nil {
 			t.Fatalf("grep %s: %v", pattern, err)
