@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -218,30 +219,60 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestSlowClients hold their connections without sending what they announced.
+// TestSlowClients hold their connections without sending what they announced: the server
+// ends every one of them, although many more might be open.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, Options{}, HTTPOptions{Patience: 200 * time.Millisecond, Connections: 4})
-	address := strings.TrimPrefix(s.url, "http://")
-	beginnings := map[string]string{
-		"headers": "POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nX-Slow: ",
-		"body":    "POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+	const token, each = "correct horse battery", 8
+	s := newSite(t, Options{}, HTTPOptions{Token: token, Patience: 200 * time.Millisecond, Connections: 1000})
+	host := "Host: " + strings.TrimPrefix(s.url, "http://") + "\r\n"
+	authorization := "Authorization: Bearer " + token + "\r\n"
+	for name, beginning := range map[string]string{
+		"nothing": "",
+		"headers": "POST /mcp HTTP/1.1\r\n" + host + "X-Slow: ",
+		"body":    "POST /mcp HTTP/1.1\r\n" + host + authorization + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"form":    "POST /login HTTP/1.1\r\n" + host + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nt",
+	} {
+		await(t, s.begin(each, beginning), each, name+" that do not come on")
 	}
-	for name, beginning := range beginnings {
-		for range 8 { // twice as many as may be connected
-			var dialer net.Dialer
-			conn, err := dialer.DialContext(t.Context(), "tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = conn.Close() }()
-			if _, err := io.WriteString(conn, beginning); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+	if status, body, err := s.post(t.Context(), pingBody, map[string]string{"Authorization": "Bearer " + token}); err != nil || status != http.StatusOK {
+		t.Errorf("an honest client after slow ones: status %d, %v: %s", status, err, body)
+	}
+}
+
+// begin opens connections that send the beginning of a request, of several in turn, and
+// nothing more. The channel tells each one that the server ends.
+func (s *site) begin(n int, beginnings ...string) <-chan struct{} {
+	s.t.Helper()
+	ended := make(chan struct{}, n)
+	var readers sync.WaitGroup
+	s.t.Cleanup(readers.Wait) // after the connections are closed
+	for i := range n {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(s.t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			s.t.Fatal(err)
 		}
+		s.t.Cleanup(func() { _ = conn.Close() })
+		_, _ = io.WriteString(conn, beginnings[i%len(beginnings)]) // it may be ended already
+		readers.Go(func() {
+			_, _ = io.Copy(io.Discard, conn)
+			ended <- struct{}{}
+		})
 	}
-	if status, body, err := s.post(t.Context(), pingBody, nil); err != nil || status != http.StatusOK {
-		t.Errorf("an honest client beside slow ones: status %d, %v: %s", status, err, body)
+	return ended
+}
+
+// await waits until that many connections were ended.
+func await(t *testing.T, ended <-chan struct{}, n int, what string) {
+	t.Helper()
+	guard := time.After(5 * time.Minute)
+	for got := range n {
+		select {
+		case <-ended:
+		case <-guard:
+			t.Fatalf("%s: %d connections were ended, want %d", what, got, n)
+		}
 	}
 }
 
@@ -427,29 +458,23 @@ func TestLoginsEnd(t *testing.T) {
 }
 
 // TestSlowConnections opens a thousand connections that send nothing more, from the address
-// of the honest client: its call is answered although no deadline ends them.
+// of the honest client: its call is answered although no deadline ends them, and no more of
+// them stay open than may, those that wait for the body of a request included.
 func TestSlowConnections(t *testing.T) {
 	t.Parallel()
+	const opened, may = 1000, 32
 	for _, token := range []string{"", "correct horse battery"} {
-		s := newSite(t, Options{}, HTTPOptions{Token: token, Patience: time.Hour, Connections: 32})
-		address := strings.TrimPrefix(s.url, "http://")
-		beginnings := []string{
-			"", "POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nX-Slow: ",
-			"POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
-		}
-		for i := range 1000 {
-			var dialer net.Dialer
-			conn, err := dialer.DialContext(t.Context(), "tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = conn.Close() }()
-			_, _ = io.WriteString(conn, beginnings[i%len(beginnings)]) // it may be closed already
-		}
+		s := newSite(t, Options{}, HTTPOptions{Token: token, Patience: time.Hour, Connections: may})
+		host := "Host: " + strings.TrimPrefix(s.url, "http://") + "\r\n"
+		body := host + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+		authorized := "Authorization: Bearer " + token + "\r\n" + body
+		ended := s.begin(opened, "", "POST /mcp HTTP/1.1\r\n"+host+"X-Slow: ",
+			"POST /mcp HTTP/1.1\r\n"+body, "POST /mcp HTTP/1.1\r\n"+authorized)
 		headers := map[string]string{"Authorization": "Bearer " + token}
 		if status, body, err := s.post(t.Context(), searchBody("Retry"), headers); err != nil || status != http.StatusOK {
 			t.Errorf("an honest call beside them: status %d, %v: %s", status, err, body)
 		}
+		await(t, ended, opened-may, "slow connections")
 	}
 }
 
