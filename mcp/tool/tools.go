@@ -33,7 +33,8 @@ func Tools() []Tool {
 	return []Tool{
 		{
 			Name: ToolSearch, Title: "Search code",
-			Description: "Searches the code of an indexed directory by meaning, words, symbol, path or regular expression. " +
+			Description: "Searches the code of an indexed directory by meaning, words, symbol, path, literal or regular expression. " +
+				"Use mode exact or regex for every place of a text (all call sites, all uses of a key), hybrid to find what a question describes. " +
 				"The tree is checked before every answer, which says how fresh it is. Begin with verbosity summary; read hits with read_code.",
 			Annotations: reads("Read-only: it may seal what changed on disk before it answers, and changes neither files nor published snapshots."),
 			NewParams:   func() any { return new(SearchCodebase) },
