@@ -55,6 +55,9 @@ func writeAnswers(b *strings.Builder) {
 	for _, field := range tool.HitFields() {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", field.Name, field.Since, cell(field.Meaning))
 	}
+	b.WriteString("\nThe verdict of an answer counts as `linked_files` the files that have several hard links. Each check looks at their stat, " +
+		"because a write through a link outside the tree has no event; a store through a shared memory map there may change " +
+		"no timestamp either, and is found by `freshet verify`.\n")
 	b.WriteString("\nAn error has one of the codes")
 	for i, code := range tool.Codes() {
 		separator := ","

@@ -225,26 +225,26 @@ func TestCheckAsksForTheStatOfFilesWithSeveralLinksAndNoOthers(t *testing.T) {
 	}
 	r.live()
 	r.same("at first")
-	bound := func(what string, stats int) {
+	bound := func(what string, stats, found int) {
 		t.Helper()
-		if seen := r.same(what); seen.Summary.Stated != stats || seen.Summary.Listed != 0 {
-			t.Fatalf("%s: a check of %d files with several links: %+v", what, stats, seen.Summary)
+		if seen := r.same(what).Summary; seen.Stated != stats || seen.Listed != 0 || seen.Linked != found {
+			t.Fatalf("%s: want %d stats, %d files with several links, no directory listed: %+v", what, stats, found, seen)
 		}
 	}
 	for range 3 {
-		bound("unchanged", linked)
+		bound("unchanged", linked, linked)
 	}
 	for i, name := range others {
 		r.must(os.WriteFile(name, fmt.Appendf(nil, "package written // %d\n", i), 0o600))
 	}
-	bound("all written through their links outside", linked)
+	bound("all written through their links outside", linked, linked)
 	r.write("single/d0/f0.go", "package changed\n")
-	bound("a file with one link written", linked+1)
+	bound("a file with one link written", linked+1, linked)
 	for i, name := range others {
 		r.must(os.Remove(name))
-		bound("a link removed outside", linked-i) // it is seen that the file has one link now
+		bound("a link removed outside", linked-i, linked-i-1) // it is seen that the file has one link now
 	}
-	bound("no links left", 0)
+	bound("no links left", 0, 0)
 }
 
 func TestModesAndTimes(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/freshet/freshet/mcp/tool"
+	"github.com/freshet/freshet/store/search"
 )
 
 // TestSchemasAreSmall counts the input schemas as a client reads them.
@@ -200,6 +201,26 @@ func TestEveryFactInEachRendering(t *testing.T) {
 		for _, fact := range facts {
 			if !strings.Contains(text, fact) {
 				t.Errorf("%s: the Markdown lacks %q", verbosity, fact)
+			}
+		}
+	}
+}
+
+// TestFilesWithSeveralHardLinksAreCounted: by the verdict of each rendering, where there are any.
+func TestFilesWithSeveralHardLinksAreCounted(t *testing.T) {
+	t.Parallel()
+	w := library(t)
+	for _, linked := range []int{0, 3} {
+		w.Linked = linked
+		e, text := use(t, w, tool.ToolSearch, arguments{"query": "Queue", "mode": "symbol"})
+		if e.Freshness.State != search.Current || e.Freshness.LinkedFiles != linked {
+			t.Errorf("%d files: %+v", linked, e.Freshness)
+		}
+		for _, label := range []struct{ where, text, want string }{
+			{"text", text, "3 hard-linked"}, {"JSON", string(tool.JSON(e)), `"linked_files":3`},
+		} {
+			if strings.Contains(label.text, label.want) != (linked > 0) {
+				t.Errorf("%d files: the %s has %q, or lacks it", linked, label.where, label.want)
 			}
 		}
 	}

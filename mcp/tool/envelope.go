@@ -120,6 +120,7 @@ type Freshness struct {
 	Files        int                 `json:"files"`
 	Parked       int                 `json:"parked"`
 	Ignored      int                 `json:"ignored,omitempty"`
+	LinkedFiles  int                 `json:"linked_files,omitempty"`
 	Reason       string              `json:"reason,omitempty"`
 	Requires     []store.FieldChange `json:"requires,omitempty"`
 }

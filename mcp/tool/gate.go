@@ -98,7 +98,7 @@ func freshnessOf(r Reading) Freshness {
 		State: v.State, Token: tokenOf(v.Token), Snapshot: v.Snapshot, Sequence: v.Sequence,
 		Fingerprint: v.Fingerprint, CheckMs: v.CheckTook.Milliseconds(),
 		PendingPaths: quoted(v.Pending), PendingCount: v.PendingCount,
-		Parked: v.Parked, Ignored: v.Ignored, Reason: v.Reason, Requires: v.Requires,
+		Parked: v.Parked, Ignored: v.Ignored, LinkedFiles: v.LinkedFiles, Reason: v.Reason, Requires: v.Requires,
 	}
 	if f.State == "" {
 		f.State = search.Unknown

@@ -24,6 +24,9 @@ func VerdictLine(f Freshness) string {
 	if f.Ignored > 0 {
 		parts = append(parts, grouped(f.Ignored)+" ignored")
 	}
+	if f.LinkedFiles > 0 {
+		parts = append(parts, grouped(f.LinkedFiles)+" hard-linked")
+	}
 	if len(f.Requires) > 0 {
 		parts = append(parts, "requires reindex: "+fieldList(f.Requires))
 	}

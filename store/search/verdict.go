@@ -48,6 +48,10 @@ type Verdict struct {
 	// Ignored counts the paths that the ignore rules keep out of the tree, as the check met
 	// them: an ignored directory counts once.
 	Ignored int
+	// LinkedFiles counts the files that have several hard links: a write through a link outside
+	// the tree has no event. The check took their stat, which does not tell of a store through
+	// a shared memory map.
+	LinkedFiles int
 	// Reason explains behind and unknown.
 	Reason string
 	// Requires lists the recipe fields that differ when the snapshot is of another recipe.

@@ -93,7 +93,7 @@ func (c *Checker) judge(ctx context.Context, id store.CodebaseID, d Demand) (sea
 		}
 		return verdict, nil
 	}
-	verdict.Ignored = seen.Summary.LeftOut[store.LeftOutIgnored]
+	verdict.Ignored, verdict.LinkedFiles = seen.Summary.LeftOut[store.LeftOutIgnored], seen.Summary.Linked
 	if verdict.State, err = c.catchUp(ctx, id, seen, d); err != nil {
 		return verdict, err
 	}

@@ -222,6 +222,37 @@ func TestAVerdictNamesWhatIsNotProven(t *testing.T) {
 	}
 }
 
+// TestAVerdictCountsFilesWithSeveralHardLinks: what no event tells of is counted by each
+// verdict of a check, and by no other.
+func TestAVerdictCountsFilesWithSeveralHardLinks(t *testing.T) {
+	t.Parallel()
+	s, root := registered(t)
+	f, _ := follow(t, s, nil)
+	var hub freshness.Hub
+	c := newChecker(s, f, &hub, &sealer{})
+	counted := func(what string, d freshness.Demand, want int) {
+		t.Helper()
+		reading, err := c.Check(t.Context(), id, d)
+		must(t, err)
+		if got := reading.Verdict.LinkedFiles; got != want {
+			t.Errorf("%s: %d files, want %d", what, got, want)
+		}
+	}
+	counted("none", freshness.Demand{MaxWait: -1}, 0)
+	outside := filepath.Join(t.TempDir(), "a.go")
+	must(t, os.Link(filepath.Join(root, "a.go"), outside))
+	must(t, os.Symlink("a.go", filepath.Join(root, "symbolic.go")))
+	for range 2 {
+		counted("a link outside", freshness.Demand{MaxWait: -1}, 1)
+	}
+	must(t, os.Link(filepath.Join(root, "a.go"), filepath.Join(root, "b.go")))
+	counted("and one inside", freshness.Demand{MaxWait: -1}, 2)
+	counted("without a check", freshness.Demand{Unchecked: true}, 0)
+	must(t, os.Remove(outside))
+	must(t, os.Remove(filepath.Join(root, "b.go")))
+	counted("no longer", freshness.Demand{MaxWait: -1}, 0)
+}
+
 // TestSettleEndsWithDamage: who waits for a seal is told of damage that a worker meets
 // meanwhile, and of damage before it nothing.
 func TestSettleEndsWithDamage(t *testing.T) {

@@ -27,8 +27,11 @@ func (k *worker) examine(v *visit, dir int, path string, old *store.StatEntry) (
 	}
 	stat, links, err := statLinks(dir, name)
 	k.counts.Stated++
-	if links > 1 && k.follower != nil && kind(stat.Mode) == unix.S_IFREG {
-		k.follower.Linked(path)
+	if links > 1 && kind(stat.Mode) == unix.S_IFREG {
+		k.counts.Linked++
+		if k.follower != nil {
+			k.follower.Linked(path)
+		}
 	}
 	if err != nil {
 		return k.keep(v, path, old, store.Stat{}, store.LeftOutUnreadable, err)

@@ -17,6 +17,9 @@ type Summary struct {
 	// Listed counts the directories whose names were read, Stated the files asked for
 	// their stat, Read the files opened.
 	Listed, Stated, Read int
+	// Linked counts those of the files asked for their stat that have several hard links. A
+	// check asks for all of them, with a live watcher too.
+	Linked int
 	// HashedBytes is how many bytes xxHash64 was taken of, and DigestedBytes SHA-256.
 	HashedBytes, DigestedBytes int64
 	// Vanished counts paths that the scan met and then could not find: the tree moved

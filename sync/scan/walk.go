@@ -214,6 +214,7 @@ func (w *walk) fail(err error) {
 func (s *Summary) work(c Summary) {
 	s.Listed += c.Listed
 	s.Stated += c.Stated
+	s.Linked += c.Linked
 	s.Read += c.Read
 	s.HashedBytes += c.HashedBytes
 	s.DigestedBytes += c.DigestedBytes

@@ -147,7 +147,7 @@ func (w *World) Check(_ context.Context, id store.CodebaseID, o tool.CheckOption
 }
 
 func (w *World) verdict(c *codebase, o tool.CheckOptions) search.Verdict {
-	verdict := search.Verdict{State: search.Current, CheckedAt: Now()}
+	verdict := search.Verdict{State: search.Current, CheckedAt: Now(), LinkedFiles: w.Linked}
 	if w.Unprovable != "" {
 		verdict.State, verdict.Reason = search.Unknown, w.Unprovable
 		return verdict

@@ -32,6 +32,8 @@ type Knobs struct {
 	Damaged []string
 	// Parked is how many files of a snapshot could not be processed.
 	Parked int
+	// Linked is how many files a check finds to have several hard links.
+	Linked int
 	// Unread is how many files mode regex cannot read.
 	Unread int
 	// Requires are the recipe fields that differ, and CannotEmbed says that the old model
