@@ -264,45 +264,28 @@ func TestSettleEndsWithDamage(t *testing.T) {
 	seen, err := synchronizer.Check(t.Context())
 	must(t, err)
 	var hub freshness.Hub
-	var mu sync.Mutex
-	met := 1
-	looked := make(chan struct{}, 1)
-	w := freshness.Settler{Store: s, Hub: &hub, Damage: func() (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		select {
-		case looked <- struct{}{}:
-		default:
-		}
-		return met, store.ErrCorrupt
-	}}
+	met := make(chan int) // taken by each look at the damage
+	w := freshness.Settler{Store: s, Hub: &hub, Damage: func() (int, error) { return <-met, store.ErrCorrupt }}
 	settled := make(chan error, 1)
 	go func() {
 		_, err := w.Settle(t.Context(), id, synchronizer, seen)
 		settled <- err
 	}()
-	<-looked
-	hub.NotifyAll()
+	for _, count := range []int{1, 1, 1, 2} { // the first before the wait
+		select {
+		case met <- count:
+			hub.NotifyAll() // a look in the wait comes after it took its channel
+		case err := <-settled:
+			t.Fatalf("damage of before ended the wait: %v", err)
+		}
+	}
 	select {
 	case err := <-settled:
-		t.Fatalf("damage of before ended the wait: %v", err)
-	case <-looked: // once more, and waits again
-	}
-	mu.Lock()
-	met++
-	mu.Unlock()
-	for deadline := time.After(5 * time.Minute); ; {
-		hub.NotifyAll() // it may not wait yet
-		select {
-		case err := <-settled:
-			if !store.IsDamage(err) {
-				t.Errorf("the wait ended with %v", err)
-			}
-			return
-		case <-deadline:
-			t.Fatal("the wait did not end")
-		case <-looked:
+		if !store.IsDamage(err) {
+			t.Errorf("the wait ended with %v", err)
 		}
+	case met <- 2:
+		t.Fatal("the wait goes on after damage")
 	}
 }
 
