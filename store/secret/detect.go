@@ -3,6 +3,7 @@ package secret
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -44,7 +45,9 @@ func newDetector() *detector {
 	}
 	for _, a := range assignments() {
 		for _, w := range a.words {
-			add(w, a.match)
+			for _, spelling := range spellings(w) {
+				add(spelling, a.match)
+			}
 		}
 	}
 	for _, s := range structures() {
@@ -52,6 +55,19 @@ func newDetector() *detector {
 	}
 	d.automaton = newAutomaton(words)
 	return d
+}
+
+// spellings returns a word whose parts an underscore joins in the other ways that languages
+// join them: api_key, api-key, api.key and, as case is not regarded, apiKey.
+func spellings(word string) []string {
+	if !strings.Contains(strings.Trim(word, "_="), "_") {
+		return []string{word}
+	}
+	var all []string
+	for _, joint := range []string{"_", "-", ".", ""} {
+		all = append(all, strings.ReplaceAll(word, "_", joint))
+	}
+	return all
 }
 
 // Rules lists the names of all rules, sorted.

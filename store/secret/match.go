@@ -10,7 +10,7 @@ func (t token) match(data []byte, start, end int) (Span, bool) {
 	if string(data[start:end]) != t.prefix {
 		return Span{}, false
 	}
-	if start > 0 && alnum[data[start-1]] && alnum[t.prefix[0]] {
+	if alnum[t.prefix[0]] && inWord(data, start) {
 		return Span{}, false
 	}
 	to := t.class.run(data, end, t.most)
@@ -19,6 +19,18 @@ func (t token) match(data []byte, start, end int) (Span, bool) {
 		return Span{}, false
 	}
 	return Span{start, to, t.id}, true
+}
+
+// inWord reports whether a place is inside a word. The letters of an escape (\n, %3D) end
+// one: a line of a string literal or a value in a URL begins behind them.
+func inWord(data []byte, at int) bool {
+	if at == 0 || !alnum[data[at-1]] {
+		return false
+	}
+	if at > 1 && data[at-2] == '\\' && bytes.IndexByte([]byte("nrt"), data[at-1]) >= 0 {
+		return false
+	}
+	return at < 3 || data[at-3] != '%' || !hexAny[data[at-2]] || !hexAny[data[at-1]]
 }
 
 // run returns where the bytes of a class that begin at a place end, at most one behind a
@@ -59,10 +71,13 @@ func (a assigned) match(data []byte, start, end int) (Span, bool) {
 		return Span{}, false
 	}
 	value := data[from:to]
-	if !random(value) || entropy(value) < a.entropy {
+	if stop := bytes.IndexByte(value, '&'); quote == 0 && stop >= a.least {
+		value = value[:stop] // of the next parameter of a URL
+	}
+	if !random(value) || (a.entropy > 0 && entropy(value) < a.entropy) {
 		return Span{}, false
 	}
-	if a.id == "generic-credential" && !credible(value, quote != 0) {
+	if a.id == "generic-credential" && (!credible(value, quote != 0) || identifier(data, end)) {
 		return Span{}, false
 	}
 	return Span{from, to, a.id}, true
@@ -78,7 +93,7 @@ func valueOf(data []byte, at int) (from int, quote byte, ok bool) {
 	}
 	limit := min(len(data), i+maxGap)
 	operator := bytes.IndexByte([]byte(" =:"), data[at-1]) >= 0 || (at > 6 && bytes.EqualFold(data[at-6:at], []byte("bearer")))
-	for i < limit && bytes.IndexByte([]byte("\"'`])\\ \t"), data[i]) >= 0 {
+	for i < limit && bytes.IndexByte([]byte("\"'`[])\\ \t"), data[i]) >= 0 {
 		i++
 	}
 	for i < limit && bytes.IndexByte([]byte("=:>,("), data[i]) >= 0 {
@@ -88,6 +103,12 @@ func valueOf(data []byte, at int) (from int, quote byte, ok bool) {
 	i = blanks(data, i, limit)
 	if typed := afterType(data, i, limit); typed > 0 {
 		i, operator = blanks(data, typed, limit), true
+	}
+	operator = operator || defined(data, at)
+	for _, conversion := range []string{"[]byte(", "String::from("} {
+		if bytes.HasPrefix(data[i:], []byte(conversion)) {
+			i += len(conversion)
+		}
 	}
 	if !operator || i >= len(data) {
 		return 0, 0, false
@@ -125,7 +146,13 @@ func blanks(data []byte, i, limit int) int {
 // afterType returns the place behind "type =" when that stands at i, 0 when it does not.
 func afterType(data []byte, i, limit int) int {
 	at := i
-	for i < limit && (alnum[data[i]] || data[i] == '*' || data[i] == '.') {
+	for _, reference := range []string{"&'static ", "&"} {
+		if bytes.HasPrefix(data[i:], []byte(reference)) {
+			i += len(reference)
+			break
+		}
+	}
+	for i < limit && (alnum[data[i]] || data[i] == '*' || data[i] == '.' || data[i] == '?') {
 		i++
 	}
 	if i == at {
@@ -138,6 +165,12 @@ func afterType(data []byte, i, limit int) int {
 	return 0
 }
 
+// defined reports whether the word that ends at a place is in the name of a C macro.
+func defined(data []byte, at int) bool {
+	from := back(dashed, data, at, maxName)
+	return bytes.HasSuffix(bytes.TrimRight(data[:from], " \t"), []byte("#define"))
+}
+
 // ends reports whether a value ends at a place: at its quote, or where no expression goes on.
 func ends(data []byte, at int, quote byte) bool {
 	if at == len(data) {
@@ -145,6 +178,9 @@ func ends(data []byte, at int, quote byte) bool {
 	}
 	if quote != 0 {
 		return data[at] == quote || data[at] == '\\' || data[at] == '@'
+	}
+	if data[at] == '.' { // of a sentence
+		return at+1 == len(data) || bytes.IndexByte([]byte(" \t\r\n"), data[at+1]) >= 0
 	}
 	return bytes.IndexByte([]byte(" \t\r\n\"'`,;)}]&|<\\#"), data[at]) >= 0
 }
@@ -192,17 +228,29 @@ func random(value []byte) bool {
 		return false
 	}
 	lower := bytes.ToLower(value)
-	for _, word := range []string{"example", "placeholder", "redacted", "xxxx", "yourkey", "your_", "your-", "dummy", "changeme", "masked", "abcdef012345"} {
+	for _, word := range []string{"example", "placeholder", "redacted", "yourkey", "your_", "your-", "dummy", "changeme", "masked", "abcdef012345"} {
 		if bytes.Contains(lower, []byte(word)) {
 			return false
 		}
 	}
-	return true
+	return !bytes.Contains(value, []byte("xxxx")) && !bytes.Contains(value, []byte("XXXX"))
 }
 
 // credible reports whether a value without a form of its own looks drawn and not written:
 // it has letters and digits, and is not made of words, numbers and separators.
 func credible(value []byte, quoted bool) bool {
+	if bits := entropy(value); bits < 3.6 && (bits < 3 || hexDash.run(value, 0, 0) < len(value)) {
+		return false // sixteen letters have at most 4 bits
+	}
+	if bytes.HasPrefix(value, []byte("ft1_")) {
+		return false // a freshness token, which says what was indexed and opens nothing
+	}
+	if !quoted && len(value) <= len("0x0123456789abcdef") && bytes.HasPrefix(value, []byte("0x")) {
+		return false // a number
+	}
+	if scattered(value) || uuid(value) {
+		return true
+	}
 	var digit, small, big int
 	for _, b := range value {
 		switch {
@@ -218,6 +266,58 @@ func credible(value []byte, quoted bool) bool {
 		return false
 	}
 	return !written(value)
+}
+
+// scattered reports whether small and big letters and digits follow each other as they do in
+// values that are drawn, where six of ten letters are of another kind than the one before;
+// in words in camel case it is about one of three.
+func scattered(value []byte) bool {
+	var counts [3]int
+	pairs, changes, last := 0, 0, -1
+	for _, b := range value {
+		kind := -1
+		switch {
+		case b >= '0' && b <= '9':
+			kind = 0
+		case b >= 'a' && b <= 'z':
+			kind = 1
+		case b >= 'A' && b <= 'Z':
+			kind = 2
+		}
+		if kind >= 0 {
+			counts[kind]++
+			if last >= 0 {
+				pairs++
+				if kind != last {
+					changes++
+				}
+			}
+		}
+		last = kind
+	}
+	return counts[1] > 3 && counts[2] > 3 && pairs > 11 && 2*changes >= pairs
+}
+
+// identifier reports whether the name that goes on at a place says that its value is an
+// identifier, which is no secret: BIOS_PASSWORD_GUID.
+func identifier(data []byte, at int) bool {
+	rest := data[at:min(len(data), at+maxName)]
+	name := bytes.ToLower(rest[:dashed.run(rest, 0, 0)])
+	return bytes.HasSuffix(name, []byte("guid")) || bytes.HasSuffix(name, []byte("uuid"))
+}
+
+// uuid reports whether a value has the form of RFC 9562: 8-4-4-4-12 hexadecimal digits.
+func uuid(value []byte) bool {
+	if len(value) != 36 {
+		return false
+	}
+	for i, b := range value {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (b == '-') || !dash && !hexAny[b] {
+			return false
+		}
+	}
+	return true
 }
 
 // written reports whether a value is words, numbers and separators: a name, a path, a

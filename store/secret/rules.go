@@ -2,7 +2,7 @@ package secret
 
 // Version is the version of the rules and of how a span is masked. Vectors that a provider
 // over a network makes of masked texts are kept under it.
-const Version = "1"
+const Version = "2"
 
 // token is a rule for credentials that begin with a fixed prefix: so many bytes of a class
 // follow, and no other byte of a word stands before or behind them.
@@ -169,22 +169,23 @@ func tokens() []token {
 // form of the value says less, the name the rest.
 type assigned struct {
 	id    string
-	words []string // in lower case; any of them
+	words []string // in lower case; any of them, in all its spellings
 	class *class
 	least int
 	most  int
-	// entropy is the least number of bits a byte, 0 for a form that needs none.
+	// entropy is the least number of bits a byte, 0 for a form that needs none and for
+	// generic-credential, where it follows from the alphabet of the value (see credible).
 	entropy float64
 }
 
 // assignments are the formats without a prefix of their own, by the names of services.
 func assignments() []assigned {
 	return []assigned{
-		{"aws-secret-access-key", []string{"aws_secret_access_key", "secretaccesskey", "aws_secret_key", "secret_access_key"}, base64, 40, 40, 3.5},
-		{"aws-session-token", []string{"aws_session_token", "sessiontoken"}, base64, 100, 2000, 4},
-		{"azure-storage-key", []string{"accountkey", "account_key", "azure_storage_key"}, base64, 88, 88, 4},
-		{"azure-client-secret", []string{"azure_client_secret", "arm_client_secret", "azureclientsecret"}, dotTilde, 34, 44, 3.5},
-		{"airtable-key", []string{"airtable"}, dotted, 17, 82, 3.5},
+		{"aws-secret-access-key", []string{"aws_secret_access_key", "aws_secret_key", "secret_access_key"}, base64, 40, 40, 3.5},
+		{"aws-session-token", []string{"aws_session_token", "session_token"}, base64, 100, 2000, 4},
+		{"azure-storage-key", []string{"account_key", "azure_storage_key"}, base64, 88, 88, 4},
+		{"azure-client-secret", []string{"azure_client_secret", "arm_client_secret"}, dotTilde, 34, 44, 3.5},
+		{"airtable-key", []string{"airtable"}, dotted, 17, 82, 3.2},
 		{"algolia-key", []string{"algolia"}, hex, 32, 32, 3},
 		{"asana-secret", []string{"asana"}, lower, 32, 32, 3},
 		{"cloudflare-token", []string{"cloudflare", "cf_api"}, dashed, 37, 45, 3.5},
@@ -192,7 +193,7 @@ func assignments() []assigned {
 		{"cohere-key", []string{"cohere_api_key", "co_api_key"}, alnum, 40, 40, 3.5},
 		{"datadog-key", []string{"datadog", "dd_api_key", "dd_app_key"}, hex, 32, 40, 3},
 		{"discord-token", []string{"discord"}, dotted, 58, 80, 3.8},
-		{"dropbox-token", []string{"dropbox"}, dashed, 64, 160, 3.5},
+		{"dropbox-token", []string{"dropbox"}, dotted, 64, 160, 3.5},
 		{"fastly-token", []string{"fastly"}, dashed, 32, 32, 3.5},
 		{"heroku-api-key", []string{"heroku"}, hexDash, 36, 36, 3},
 		{"hubspot-key", []string{"hubspot"}, hexDash, 36, 36, 3},
@@ -212,9 +213,9 @@ func assignments() []assigned {
 		{"npm-auth-token", []string{"_authtoken", "_auth=", "_auth ="}, base64, 24, 400, 3.3},
 		{"authorization-header", []string{"authorization: bearer", "authorization: basic", "authorization: token", "authorization:bearer"}, base64, 20, 2000, 3.5},
 		{"generic-credential", []string{
-			"api_key", "apikey", "api-key", "secret", "token", "passwd", "password", "passphrase", "credential",
-			"access_key", "accesskey", "access-key", "auth_key", "authkey", "private_key", "privatekey", "signing_key", "encryption_key",
-		}, printable, 16, 200, 3.6},
+			"api_key", "secret", "token", "passwd", "password", "passphrase", "credential",
+			"access_key", "auth_key", "private_key", "signing_key", "encryption_key",
+		}, printable, 16, 200, 0},
 	}
 }
 

@@ -41,24 +41,38 @@ func privateKey(data []byte, _, end int) (Span, bool) {
 	}
 	from := end + dashes + len("-----")
 	body := data[from:min(len(data), from+maxKey)]
-	if stop := bytes.Index(body, []byte("-----END")); stop >= 0 {
+	if stop := bytes.Index(body, []byte("-----")); stop >= 0 {
 		body = body[:stop]
 	} else {
 		body = body[:keyLines(body)]
 	}
-	letters := 0
-	for _, b := range body {
-		if base64[b] {
-			letters++
-		}
-	}
-	if letters < minBody || letters*3 < len(body)*2 {
+	if letters := encoded(body); letters < minBody || letters*2 < len(body) {
 		return Span{}, false
 	}
 	for len(body) > 0 && (body[0] == '\n' || body[0] == '\r') {
 		body, from = body[1:], from+1
 	}
 	return Span{from, from + len(body), "private-key"}, true
+}
+
+// encoded counts the letters of base64 in runs that are longer than words: source text
+// between a header and a footer that it mentions has few.
+func encoded(text []byte) int {
+	const longest = 20
+	letters, run := 0, 0
+	for _, b := range text {
+		if !base64[b] {
+			run = 0
+			continue
+		}
+		switch run++; {
+		case run == longest:
+			letters += run
+		case run > longest:
+			letters++
+		}
+	}
+	return letters
 }
 
 // keyLines returns the length of the lines of base64 that a text begins with.
@@ -94,7 +108,7 @@ func puttyKey(data []byte, _, end int) (Span, bool) {
 
 // jsonWebToken finds three parts of base64, the first two of which are JSON objects.
 func jsonWebToken(data []byte, start, _ int) (Span, bool) {
-	if string(data[start:start+3]) != "eyJ" || (start > 0 && alnum[data[start-1]]) {
+	if string(data[start:start+3]) != "eyJ" || inWord(data, start) {
 		return Span{}, false
 	}
 	at := start
@@ -190,8 +204,9 @@ func openAIKey(data []byte, start, end int) (Span, bool) {
 		return Span{}, false
 	}
 	from := back(dashed, data, start, 120)
+	from += max(0, bytes.Index(data[from:start], []byte("sk-")))
 	to := dashed.run(data, end, 120)
-	return Span{from, to, "openai-key"}, bytes.HasPrefix(data[from:], []byte("sk-")) && to-end >= 20
+	return Span{from, to, "openai-key"}, bytes.HasPrefix(data[from:], []byte("sk-")) && !inWord(data, from) && to-end >= 20
 }
 
 // back returns where the bytes of a class that end at a place begin, at most so many.
@@ -203,15 +218,20 @@ func back(c *class, data []byte, at, most int) int {
 	return from
 }
 
-// password finds a quoted value of mixed kinds of letters that a password's name is given.
+// password finds a value of mixed kinds of letters that a password's name is given: in
+// quotes, or a longer one with a sign that no word and no expression has.
 func password(data []byte, _, end int) (Span, bool) {
 	from, quote, ok := valueOf(data, end)
-	if !ok || quote == 0 {
+	if !ok {
 		return Span{}, false
 	}
-	to := printable.run(data, from, 64)
+	to, least := printable.run(data, from, 64), 8
+	signed := bytes.IndexAny(data[from:to], "!^*#~") >= 0
+	if quote == 0 {
+		least = 12
+	}
 	n := to - from
-	if n < 8 || n > 64 || !ends(data, to, quote) || data[to] == '@' {
+	if (quote == 0 && (!signed || data[from] == '@')) || n < least || n > 64 || !ends(data, to, quote) || (to < len(data) && data[to] == '@') {
 		return Span{}, false
 	}
 	value := data[from:to]
@@ -234,7 +254,7 @@ func password(data []byte, _, end int) (Span, bool) {
 			kinds++
 		}
 	}
-	if !digit || kinds < 3 || standsForPassword(value) || !random(value) || (n >= 12 && written(value)) {
+	if !digit || kinds < 3 || standsForPassword(value) || !random(value) || (n >= 12 && !signed && written(value)) {
 		return Span{}, false
 	}
 	return Span{from, to, "password"}, true
