@@ -188,7 +188,10 @@ func (r *rig) catchUp() store.Snapshot {
 	for {
 		changed := r.awaitChange()
 		snapshot := r.current()
-		if snapshot.Level == store.LevelFull && snapshot.Root == seen.Root && snapshot.Fingerprint == r.recipe.Fingerprint() {
+		// An older snapshot of the same tree is not enough: one of another tree, opened between
+		// them, may be sealed yet.
+		if snapshot.Number >= seen.Snapshot && snapshot.Level == store.LevelFull && snapshot.Root == seen.Root &&
+			snapshot.Fingerprint == r.recipe.Fingerprint() {
 			return snapshot
 		}
 		select {
