@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/freshet/freshet/mcp/tool"
@@ -117,13 +118,16 @@ func TestVanishedRootHasTypedErrors(t *testing.T) {
 	}
 }
 
-// judgeVanished holds an answer about a root that is gone to a typed error, or to a verdict
-// that does not claim to know the tree.
+// judgeVanished holds an answer about a root that is gone to a typed error, which says what to
+// do where the tree itself was asked for, or to a verdict that does not claim to know the tree.
 func judgeVanished(t *testing.T, state, name string, arguments map[string]any, e *tool.Envelope) {
 	t.Helper()
 	allowed := []tool.Code{tool.CodePathNotFound, tool.CodeStaleTimeout, tool.CodeIndexFailed, tool.CodeConfirmationRequired, tool.CodePermissionDenied, tool.CodeTargetNotFound}
 	if e.Error != nil && !slices.Contains(allowed, e.Error.Code) {
 		t.Errorf("%s: %s %v gives %v", state, name, arguments, e.Error)
+	}
+	if e.Error != nil && slices.Contains([]string{"sync", "index", "reindex", "verify"}, name) && !strings.Contains(e.Error.Message, "put the directory back") {
+		t.Errorf("%s: %s %v does not say what to do: %v", state, name, arguments, e.Error)
 	}
 	if s := e.Freshness.State; s == search.Current || s == search.CaughtUp || s == search.Behind {
 		t.Errorf("%s: %s %v is %s: %+v", state, name, arguments, s, e.Error)
