@@ -47,8 +47,8 @@ func (r *run) newBudget(ctx context.Context) *budget {
 
 // share is a budget of the same time and as many steps, for a look at one file: the first
 // of the scan or a later one. What the look spends is to be taken off b.
-func (b *budget) share(first bool) *budget {
-	return &budget{ctx: b.ctx, now: b.now, deadline: b.deadline, steps: b.steps, most: b.most, began: !first}
+func (b *budget) share(ctx context.Context, first bool) *budget {
+	return &budget{ctx: ctx, now: b.now, deadline: b.deadline, steps: b.steps, most: b.most, began: !first}
 }
 
 // spent looks at the clock and reports whether the scan has to stop.

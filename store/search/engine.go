@@ -33,7 +33,8 @@ type Options struct {
 	// RegexSteps bounds its work, counted as bytes times the instructions of the compiled
 	// expression, 0 means 2^33; one line may cost an eighth of it, 2^27 at most.
 	RegexSteps int64
-	// Now is the clock of that deadline and of what is kept for a while, nil means time.Now.
+	// Now is the clock of that deadline and of what is kept for a while, nil means time.Now. It
+	// is asked by several goroutines at once.
 	Now func() time.Time
 	// Candidates returns the candidates by vector in views of CandidatesFrom chunks or more, 0
 	// means 2,000,000; nil means that all vectors are scanned.

@@ -122,6 +122,8 @@ func TestMatchesOverSeveralLines(t *testing.T) {
 		{search.Query{Text: `(?s)begin.*?end`, Mode: search.ModeRegex}, []string{"b.go:1-3", "b.go:4-4"}},
 		{search.Query{Text: `^}\n^if`, Mode: search.ModeRegex}, []string{"a.go:3-4", "a.go:6-7"}},
 		{search.Query{Text: `[^x]begin`, Mode: search.ModeRegex}, []string{"b.go:1-1"}},
+		{search.Query{Text: `begin[\s\S]*?end`, Mode: search.ModeRegex}, []string{"b.go:1-3", "b.go:4-4"}},
+		{search.Query{Text: `(?m)^if.*\n.*\n}$`, Mode: search.ModeRegex}, []string{"a.go:1-3", "a.go:4-6", "a.go:7-9"}},
 	} {
 		for _, limit := range []int{1, 10} {
 			c.q.Limit = limit
@@ -129,6 +131,84 @@ func TestMatchesOverSeveralLines(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%q, %d a page (-want +got):\n%s", c.q.Text, limit, diff)
 			}
+		}
+	}
+}
+
+// A cursor goes on at its line although the segments were merged meanwhile, and the files
+// that cannot match are known by now.
+func TestPlacesOutliveAMerge(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	var files []segment.File
+	for i := range 40 {
+		text := "hay\n"
+		if i%10 == 0 {
+			text = "needle\nhay\nneedle\n"
+		}
+		files = append(files, source(fmt.Sprintf("f%02d.go", i), 0, text))
+	}
+	var small store.View
+	for i := 0; i < len(files); i += 10 {
+		small.Segments = append(small.Segments, m.putPlain(t, files[i:i+10], 0))
+	}
+	views := []store.View{small, {Segments: []store.SegmentRef{m.put(t, files, 0)}}}
+	e := search.New(m, nil, search.Options{})
+	want := hitLines(pages(t, e, views[1], search.Query{Text: "needle", Mode: search.ModeExact, Limit: 100}))
+	for limit := 1; limit <= 3; limit++ {
+		for first := range views {
+			q := search.Query{Text: "needle", Mode: search.ModeExact, Limit: limit}
+			var got []string
+			for page := first; ; page++ {
+				r, err := e.Search(t.Context(), views[page%2], q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, paths(r)...)
+				n := len(r.Hits)
+				if n == 0 || r.Total == r.Places[n-1].Found {
+					break
+				}
+				q.From = r.Places[n-1]
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%d a page, view %d first (-want +got):\n%s", limit, first, diff)
+			}
+		}
+	}
+}
+
+// An expression that looks at the rest of a content again and again is stopped.
+func TestMatchesOverSeveralLinesEndWithTheBudget(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	view := store.View{Segments: []store.SegmentRef{m.put(t, []segment.File{source("a.c", 0, strings.Repeat("x {\n", 100_000))}, 0)}}
+	e := search.New(m, nil, search.Options{RegexSteps: 1 << 26})
+	r, err := e.Search(t.Context(), view, search.Query{Text: `(?s)x.*y|x`, Mode: search.ModeRegex})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.TotalExact || r.NotSearched == nil {
+		t.Errorf("total %d, exact %v, not searched %+v; want a lower bound", r.Total, r.TotalExact, r.NotSearched)
+	}
+}
+
+// A carriage return is no part of a line unless the expression speaks of it.
+func TestCarriageReturns(t *testing.T) {
+	t.Parallel()
+	files := []segment.File{source("a.go", 0, "foo\r\nbar\n")}
+	for _, c := range []struct {
+		q    search.Query
+		mark search.Mark
+	}{
+		{search.Query{Text: "foo\r", Mode: search.ModeExact}, search.Mark{Start: 0, End: 4}},
+		{search.Query{Text: `foo\r`, Mode: search.ModeRegex}, search.Mark{Start: 0, End: 4}},
+		{search.Query{Text: `foo$`, Mode: search.ModeRegex}, search.Mark{Start: 0, End: 3}},
+		{search.Query{Text: "bar\n", Mode: search.ModeExact}, search.Mark{Start: 0, End: 4}},
+	} {
+		r := ask(t, files, c.q)
+		if len(r.Hits) != 1 || !slices.Equal(r.Hits[0].Marks, []search.Mark{c.mark}) {
+			t.Errorf("%s %q: %+v, want the mark %v", c.q.Mode, c.q.Text, r.Hits, c.mark)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Place is where a scan for matching lines goes on: behind a line of a file, the
-// files being in the order of their scores and paths. It holds for the snapshot, the query
+// files that pass the filters being in the order of their scores and paths. It holds for the snapshot, the query
 // and the filters of the answer that gave it. The zero value is the beginning.
 type Place struct {
 	File int    // in the order of the scan
@@ -19,16 +19,14 @@ type Place struct {
 	Found, Unread, Costly int
 }
 
-// lineMatch is a match, of one line or of several.
+// lineMatch is a match of the page.
 type lineMatch struct {
-	part        *part
-	file        int // ordinal in the segment
-	first, last uint32
-	start, end  uint32 // bytes of its lines
-	costly      int    // lines of the file before it that were not looked at
-	text        []byte // its lines, when it belongs to the page
-	score       float64
-	next        Place
+	lineSpan
+	part  *part
+	file  int    // ordinal in the segment
+	text  []byte // its lines
+	score float64
+	next  Place
 }
 
 // lines answers modes exact and regex: each matching line is a hit. The contents that may
@@ -41,7 +39,7 @@ func (r *run) lines(ctx context.Context) error {
 		return err
 	}
 	files := r.filesInOrder(compiled)
-	s := &scan{run: r, pattern: compiled, budget: r.newBudget(ctx), place: r.query.From}
+	s := &scan{run: r, pattern: compiled, budget: r.newBudget(ctx), place: r.resume(files)}
 	stopped, err := s.files(ctx, files)
 	if err != nil {
 		return err
@@ -64,10 +62,17 @@ func (r *run) lines(ctx context.Context) error {
 	if r.result.TotalExact = *rest == (NotSearched{}); !r.result.TotalExact {
 		r.result.NotSearched = rest
 	}
+	if stopped || len(s.found) > 1 || s.place.Found > r.query.From.Found+len(s.found) {
+		s.rankPlaces(files)
+	}
+	steps := int64(markSteps)
 	for _, m := range s.found {
-		hit, err := r.lineHit(ctx, compiled, m)
+		hit, err := r.lineHit(ctx, m)
 		if err != nil {
 			return err
+		}
+		if hit.Marks = []Mark{m.mark}; m.mark == (Mark{}) {
+			hit.Marks = compiled.marks(m.text, &steps)
 		}
 		r.result.Hits, r.result.Places = append(r.result.Hits, hit), append(r.result.Places, m.next)
 	}
@@ -117,17 +122,68 @@ func (r *run) filesInOrder(pattern *pattern) []viewFile {
 			}
 		}
 	}
-	slices.SortFunc(files, func(a, b viewFile) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), bytes.Compare(a.part.Path(a.file), b.part.Path(b.file)))
-	})
+	slices.SortFunc(files, viewFile.compare)
 	return files
 }
 
+func (f viewFile) compare(other viewFile) int {
+	return cmp.Or(cmp.Compare(other.score, f.score), bytes.Compare(f.part.Path(f.file), other.part.Path(other.file)))
+}
+
+// rankFiles returns for each of the files that may match its place among all that pass the
+// filters, and at last their number. That place holds whatever the segments can tell: they
+// may be merged between two pages.
+func (r *run) rankFiles(files []viewFile) []int {
+	ranks := make([]int, len(files)+1)
+	for i := range r.corpus.parts {
+		p := &r.corpus.parts[i]
+		for file := range p.Files() {
+			if !r.filtered.files.has(p.fileBase + file) {
+				continue
+			}
+			f := viewFile{p, file, pathPenalty(p.Flags(file), r.words)}
+			at, found := slices.BinarySearchFunc(files, f, viewFile.compare)
+			if found {
+				at++
+			}
+			ranks[at]++ // it stands before those from there on
+		}
+	}
+	for i := 1; i < len(ranks); i++ {
+		ranks[i] += ranks[i-1]
+	}
+	return ranks
+}
+
+// resume returns where the scan of the files begins, by their order instead of the ranks
+// that the query's place gives.
+func (r *run) resume(files []viewFile) Place {
+	place := r.query.From
+	if place.File == 0 && place.Line == 0 {
+		return place
+	}
+	ranks := r.rankFiles(files)
+	at, found := slices.BinarySearch(ranks[:len(files)], place.File)
+	if !found { // the file where it stopped cannot match
+		place.Line, place.At = 0, 0
+	}
+	place.File = at
+	return place
+}
+
+// rankPlaces has the places of the answer say ranks.
+func (s *scan) rankPlaces(files []viewFile) {
+	ranks := s.rankFiles(files)
+	for i := range s.found {
+		s.found[i].next.File = ranks[s.found[i].next.File]
+	}
+	s.place.File = ranks[s.place.File]
+}
+
 // lineHit makes the hit of a matching line.
-func (r *run) lineHit(ctx context.Context, pattern *pattern, m lineMatch) (Hit, error) {
+func (r *run) lineHit(ctx context.Context, m lineMatch) (Hit, error) {
 	hit := r.fileHit(m.part, m.file, HitLine)
 	hit.StartLine, hit.EndLine = m.first, m.last
-	hit.Marks = pattern.marks(m.text)
 	hit.ID = hitID(HitLine, hit.Path, hit.Content, m.start, m.end)
 	hit.Score = m.score
 	first, end := m.part.FileChunks(m.file)

@@ -10,12 +10,20 @@ import (
 type fileLook struct {
 	content []byte
 	err     error // why the content was not read, or the look was given up
-	matches []lineMatch
+	matches []lineSpan
 	costly  []uint32 // 1-based
 	stopped bool
 	line    uint32 // lines that are behind it
 	at      uint32 // where the next begins
 	steps   int64
+}
+
+// lineSpan is the lines of a match.
+type lineSpan struct {
+	first, last uint32 // 1-based
+	start, end  uint32 // bytes
+	costly      uint32 // lines of the file before it that were not looked at
+	mark        Mark   // of a pattern that goes over lines, in bytes of its lines
 }
 
 // look matches a content from a line on, as far as a budget goes.
@@ -57,7 +65,7 @@ func (l *fileLook) lines(p *pattern, b *budget) {
 		l.line, l.at, at = l.line+1, end, skipLines(hay, at, 1)
 		b.began = true
 		if matched {
-			l.matches = append(l.matches, lineMatch{first: l.line, last: l.line, start: start, end: end, costly: len(l.costly)})
+			l.matches = append(l.matches, lineSpan{first: l.line, last: l.line, start: start, end: end, costly: uint32(len(l.costly))})
 		}
 	}
 }
@@ -70,45 +78,40 @@ func (l *fileLook) end(err error) bool {
 	return err != nil
 }
 
-// whole matches the content as a whole, at once or not at all. Matches that share a line
-// are one.
+// whole matches the rest of the content, line feeds included. A match takes its lines: the
+// next one is looked for from the line after them, so that each line on which a match begins
+// is in one match.
 func (l *fileLook) whole(p *pattern, b *budget) {
 	if _, _, ok := newFinder(p.literals, p.haystack(l.content)).nextLine(0); !ok {
 		return
 	}
-	cost := int64(p.size) * int64(len(l.content)+1)
-	if cost > b.most {
-		l.costly = append(l.costly, 1)
-		return
-	}
-	if l.end(b.take(cost)) {
-		return
-	}
-	at, line := 0, uint32(1) // a line of the content and its number
-	for _, span := range p.FindAllIndex(l.content, -1) {
-		if span[0] == len(l.content) && bytes.HasSuffix(l.content, []byte{'\n'}) {
-			break // behind the last line
+	for int(l.at) < len(l.content) {
+		rest := l.content[l.at:]
+		cost := int64(p.size) * int64(len(rest)+1)
+		if cost > b.most {
+			l.costly = append(l.costly, l.line+1)
+			return
 		}
-		start := bytes.LastIndexByte(l.content[:span[0]], '\n') + 1
-		line += uint32(bytes.Count(l.content[at:start], []byte{'\n'}))
-		at = start
-		stop := span[1]
-		if stop > span[0] && l.content[stop-1] == '\n' {
+		if l.end(b.take(cost)) {
+			return
+		}
+		at := p.FindIndex(rest)
+		if at == nil || at[0] == len(rest) && rest[len(rest)-1] == '\n' { // behind the last line
+			return
+		}
+		start, stop := bytes.LastIndexByte(rest[:at[0]], '\n')+1, at[1]
+		if stop > at[0] && rest[stop-1] == '\n' {
 			stop-- // the match ends with its line
 		}
-		m := lineMatch{
-			first: line, last: line + uint32(bytes.Count(l.content[start:stop], []byte{'\n'})),
-			start: uint32(start), end: uint32(skipLines(l.content, stop, 1)),
-		}
-		if n := len(l.matches); n > 0 && m.first <= l.matches[n-1].last {
-			before := &l.matches[n-1]
-			before.last, before.end = max(before.last, m.last), max(before.end, m.end)
-			continue
+		first := l.line + uint32(bytes.Count(rest[:start], []byte{'\n'})) + 1
+		m := lineSpan{
+			first: first, last: first + uint32(bytes.Count(rest[start:stop], []byte{'\n'})),
+			start: l.at + uint32(start), end: l.at + uint32(skipLines(rest, stop, 1)),
+			mark: Mark{uint32(at[0] - start), uint32(at[1] - start)},
 		}
 		l.matches = append(l.matches, m)
-	}
-	for len(l.matches) > 0 && l.matches[0].start < l.at { // of an earlier page
-		l.matches = l.matches[1:]
+		l.line, l.at = m.last, m.end
+		b.began = true
 	}
 }
 
@@ -171,5 +174,5 @@ func (p *pattern) matchLine(text []byte, b *budget) (bool, error) {
 	if p.plain {
 		return true, nil
 	}
-	return b.match(p, bytes.TrimSuffix(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\r'}))
+	return b.match(p, p.trim(text))
 }

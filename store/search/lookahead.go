@@ -15,6 +15,7 @@ type lookAhead struct {
 	ctx    context.Context //nolint:containedctx // of the one scan that it looks for
 	cancel context.CancelFunc
 	files  []viewFile
+	from   Place // where the first look begins
 	begun  int
 	queue  []chan fileLook
 	turns  chan struct{}
@@ -25,7 +26,7 @@ type lookAhead struct {
 func newLookAhead(ctx context.Context, s *scan, files []viewFile) *lookAhead {
 	ctx, cancel := context.WithCancel(ctx)
 	return &lookAhead{
-		scan: s, ctx: ctx, cancel: cancel, files: files, begun: s.place.File, turns: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		scan: s, ctx: ctx, cancel: cancel, files: files, from: s.place, begun: s.place.File, turns: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
 
@@ -40,11 +41,11 @@ func (a *lookAhead) next() <-chan fileLook {
 	for len(a.queue) < 4*cap(a.turns) && a.begun < len(a.files) {
 		f := a.files[a.begun]
 		hash := f.part.File(f.file).Entry.Content // read here: what is mapped may fault
-		from, first := Place{}, a.begun == a.scan.query.From.File
+		from, first := Place{}, a.begun == a.from.File
 		if first {
-			from = a.scan.query.From
+			from = a.from
 		}
-		budget := a.scan.budget.share(first)
+		budget := a.scan.budget.share(a.ctx, first)
 		done := make(chan fileLook, 1)
 		a.looks.Go(func() { done <- a.look(hash, from, budget) })
 		a.queue = append(a.queue, done)

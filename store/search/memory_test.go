@@ -91,9 +91,18 @@ func (h *handle) Close() error {
 	return nil
 }
 
-// put stores files as a segment and returns its ref.
+// put stores files as a segment with an index of trigrams and returns its ref.
 func (m *memory) put(t fataler, files []segment.File, dimension int, dead ...uint32) store.SegmentRef {
-	b := segment.NewBuilder(segment.Options{Dimension: dimension, Trigrams: true})
+	return m.putWith(t, files, segment.Options{Dimension: dimension, Trigrams: true}, dead...)
+}
+
+// putPlain is put without the index.
+func (m *memory) putPlain(t fataler, files []segment.File, dimension int) store.SegmentRef {
+	return m.putWith(t, files, segment.Options{Dimension: dimension})
+}
+
+func (m *memory) putWith(t fataler, files []segment.File, options segment.Options, dead ...uint32) store.SegmentRef {
+	b := segment.NewBuilder(options)
 	for _, f := range files {
 		if err := b.Add(f); err != nil {
 			t.Fatalf("add: %v", err)

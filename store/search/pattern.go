@@ -55,6 +55,7 @@ type pattern struct {
 	literals [][]byte
 	fold     bool
 	plain    bool           // whatever holds the literal, which is the only one, matches
+	returns  bool           // the expression names carriage returns: they belong to a line
 	across   bool           // matches may go over several lines
 	size     int            // instructions, each of which may be tried at every byte
 	query    *trigram.Query // of the contents that may match
@@ -95,7 +96,7 @@ func compilePattern(q Query) (*pattern, error) {
 	if err != nil {
 		return bad("bad regular expression: %v", err)
 	}
-	p := &pattern{Regexp: compiled, across: goesOn(tree), size: len(program.Inst), query: trigram.Regexp(tree)}
+	p := &pattern{Regexp: compiled, across: goesOn(tree), returns: strings.ContainsRune(q.Text, '\r') || strings.Contains(q.Text, `\r`), size: len(program.Inst), query: trigram.Regexp(tree)}
 	texts, fold := required(tree)
 	if q.Mode == ModeExact && !p.across {
 		p.plain, texts, fold = true, []string{q.Text}, q.insensitive()
@@ -132,7 +133,8 @@ func goesOn(tree *syntax.Regexp) bool {
 	case syntax.OpAnyChar:
 		return true
 	case syntax.OpCharClass:
-		return len(tree.Rune) == 2 && tree.Rune[0] == '\n' && tree.Rune[1] == '\n'
+		return len(tree.Rune) == 2 && (tree.Rune[0] == '\n' && tree.Rune[1] == '\n' || // [\s\S] and its like
+			tree.Rune[0] == 0 && tree.Rune[1] == unicode.MaxRune)
 	}
 	return slices.ContainsFunc(tree.Sub, goesOn)
 }
@@ -187,15 +189,33 @@ func (p *pattern) haystack(content []byte) []byte {
 	return trigram.Fold(make([]byte, 0, len(content)), content)
 }
 
-// markLimit is how many places of a match are shown.
-const markLimit = 16
+// A line shows so many places of matches at most, and the lines of an answer are searched
+// for them with so many steps.
+const (
+	markLimit = 16
+	markSteps = 1 << 25
+)
 
-// marks returns where a text matches.
-func (p *pattern) marks(text []byte) (marks []Mark) {
-	for _, at := range p.FindAllIndex(bytes.TrimRight(text, "\r\n"), markLimit) {
+// marks returns where a line matches, nothing when that costs more steps than are left.
+func (p *pattern) marks(line []byte, steps *int64) (marks []Mark) {
+	line = p.trim(line)
+	if *steps -= 4 * int64(p.size) * int64(len(line)+1); *steps < 0 {
+		return nil
+	}
+	for _, at := range p.FindAllIndex(line, markLimit) {
 		if at[0] < at[1] {
 			marks = append(marks, Mark{uint32(at[0]), uint32(at[1])})
 		}
 	}
 	return marks
+}
+
+// trim takes the end off a line: the line feed, and a carriage return before it unless the
+// expression speaks of those.
+func (p *pattern) trim(line []byte) []byte {
+	line = bytes.TrimSuffix(line, []byte{'\n'})
+	if p.returns {
+		return line
+	}
+	return bytes.TrimSuffix(line, []byte{'\r'})
 }

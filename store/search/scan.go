@@ -55,7 +55,7 @@ func (s *scan) files(ctx context.Context, files []viewFile) (stopped bool, err e
 func (s *scan) merge(f viewFile, looked fileLook) {
 	costly := s.place.Costly
 	for _, m := range looked.matches {
-		s.place.Line, s.place.At, s.place.Costly = m.last, m.end, costly+m.costly
+		s.place.Line, s.place.At, s.place.Costly = m.last, m.end, costly+int(m.costly)
 		s.take(f, looked.content, m)
 	}
 	s.place.Line, s.place.At, s.place.Costly = looked.line, looked.at, costly+len(looked.costly)
@@ -65,7 +65,7 @@ func (s *scan) merge(f viewFile, looked fileLook) {
 }
 
 // take counts a match, and keeps it when it belongs to the page.
-func (s *scan) take(f viewFile, content []byte, m lineMatch) {
+func (s *scan) take(f viewFile, content []byte, m lineSpan) {
 	if s.filtered.kinds != nil && !s.ofKind(f, m.start) {
 		return
 	}
@@ -75,9 +75,8 @@ func (s *scan) take(f viewFile, content []byte, m lineMatch) {
 		return
 	}
 	if len(s.found) < s.query.Limit {
-		m.part, m.file, m.score, m.next = f.part, f.file, f.score, s.place
-		m.text = append(m.text, content[m.start:m.end]...)
-		s.found = append(s.found, m)
+		text := append([]byte(nil), content[m.start:m.end]...)
+		s.found = append(s.found, lineMatch{lineSpan: m, part: f.part, file: f.file, score: f.score, next: s.place, text: text})
 	}
 }
 

@@ -29,6 +29,9 @@ func Open(data []byte, texts int) (*Index, error) {
 		return nil, fmt.Errorf("%w: %d blocks in %d bytes", ErrCorrupt, blocks, len(data))
 	}
 	x.table, x.data = data[:blocks*entrySize], data[blocks*entrySize:]
+	if blocks == 0 && len(x.data) > 0 || blocks > 0 && binary.LittleEndian.Uint32(x.table[4:]) != 0 {
+		return nil, fmt.Errorf("%w: bytes that are of no block", ErrCorrupt)
+	}
 	return x, nil
 }
 

@@ -13,6 +13,18 @@ type Query struct {
 	subs []Query
 }
 
+// maxCodes bounds the trigrams of a query. Beyond, less is asked for.
+const maxCodes = 1024
+
+// size counts the trigrams of a query.
+func (q *Query) size() int {
+	n := len(q.all)
+	for i := range q.subs {
+		n += q.subs[i].size()
+	}
+	return n
+}
+
 // All reports whether the query asks for nothing.
 func (q *Query) All() bool { return !q.any && len(q.all) == 0 && len(q.subs) == 0 }
 
@@ -37,7 +49,7 @@ func and(x, y *Query) *Query {
 	if x.All() {
 		return y
 	}
-	if y.All() {
+	if y.All() || x.size()+y.size() > maxCodes {
 		return x
 	}
 	q := &Query{}
@@ -56,8 +68,12 @@ func and(x, y *Query) *Query {
 // or is the query of the texts that any of several ask for.
 func or(queries []*Query) *Query {
 	q := &Query{any: true}
+	size := 0
 	for _, part := range queries {
+		size += part.size()
 		switch {
+		case size > maxCodes:
+			return &Query{}
 		case part.All():
 			return &Query{}
 		case part.any:
