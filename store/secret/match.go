@@ -52,6 +52,15 @@ func (c *class) run(data []byte, at, most int) int {
 	return to
 }
 
+// back returns where the bytes of a class that end at a place begin, at most so many.
+func back(c *class, data []byte, at, most int) int {
+	from := at
+	for from > 0 && at-from < most && c[data[from-1]] {
+		from--
+	}
+	return from
+}
+
 const (
 	// maxValue bounds a value whose rule has no bound.
 	maxValue = 8 << 10

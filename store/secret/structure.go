@@ -209,15 +209,6 @@ func openAIKey(data []byte, start, end int) (Span, bool) {
 	return Span{from, to, "openai-key"}, bytes.HasPrefix(data[from:], []byte("sk-")) && !inWord(data, from) && to-end >= 20
 }
 
-// back returns where the bytes of a class that end at a place begin, at most so many.
-func back(c *class, data []byte, at, most int) int {
-	from := at
-	for from > 0 && at-from < most && c[data[from-1]] {
-		from--
-	}
-	return from
-}
-
 // password finds a value of mixed kinds of letters that a password's name is given: in
 // quotes, or a longer one with a sign that no word and no expression has.
 func password(data []byte, _, end int) (Span, bool) {
