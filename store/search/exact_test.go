@@ -164,7 +164,9 @@ func TestPlacesOutliveAMerge(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got = append(got, paths(r)...)
+				if got = append(got, paths(r)...); len(got) > 2*len(want) {
+					t.Fatalf("%d a page, view %d first: the pages do not end: %v", limit, first, got)
+				}
 				n := len(r.Hits)
 				if n == 0 || r.Total == r.Places[n-1].Found {
 					break
