@@ -27,7 +27,7 @@ type said struct {
 
 // command finds "freshet VERB ..." in a text, up to where the command ends: at a backtick, a
 // bracket, the end of a clause or a letter that no argument begins with.
-var command = regexp.MustCompile("freshet((?: +(?:-{1,2}[a-z][a-z-]*|%[sdvq]|[a-z][a-z-]*|[A-Z]+|\\.))+)")
+var command = regexp.MustCompile(`freshet((?: +(?:-{1,2}[a-z][a-z-]*|%[sdvq]|[a-z][a-z-]*|[A-Z]+|\.))+)`)
 
 // saidCommands reads the string literals of the program, joined where they are added up, for
 // the commands that they name: in backticks, as the command of a next step, or by a verb that

@@ -45,7 +45,7 @@ func TestDataDirectoryInATreeIsNeverShown(t *testing.T) {
 	id := must(t, s, "index", map[string]any{"path": root}).Codebase.ID
 	host, err := s.hosting()
 	check(t, err)
-	codebase, err := host.store.Codebase(t.Context(), store.CodebaseID(id))
+	codebase, err := host.store.Codebase(t.Context(), id)
 	check(t, err)
 	shows := func(reader, path, text string) {
 		t.Helper()

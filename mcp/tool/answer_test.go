@@ -217,7 +217,7 @@ func TestFilesWithSeveralHardLinksAreCounted(t *testing.T) {
 			t.Errorf("%d files: %+v", linked, e.Freshness)
 		}
 		for _, label := range []struct{ where, text, want string }{
-			{"text", text, "hard-linked"}, {"JSON", string(tool.JSON(e)), `"linked_files":`},
+			{"text", text, "hard-linked"}, {"JSON", tool.JSON(e), `"linked_files":`},
 		} {
 			if strings.Contains(label.text, label.want) != (linked > 0) {
 				t.Errorf("%d files: the %s has %q, or lacks it", linked, label.where, label.want)

@@ -227,7 +227,7 @@ func TestRegexNamesWhatItCouldNotRead(t *testing.T) {
 	files := []segment.File{source("a.go", 0, "needle\n"), source("b.go", 0, "x\nneedle\n"), source("c.go", 0, "y\nneedle\n")}
 	m := newMemory()
 	view := store.View{Segments: []store.SegmentRef{m.put(t, files, 0)}}
-	delete(m.contents, merkle.Hash(files[1].Entry.Content))
+	delete(m.contents, files[1].Entry.Content)
 	all := pages(t, search.New(m, nil, search.Options{RegexDeadline: time.Hour}), view, search.Query{Text: "needle", Mode: search.ModeRegex, Limit: 1})
 	for i, r := range all {
 		if r.TotalExact || r.UnreadCount != 1 || r.Total != 2 || r.NotSearched == nil || r.NotSearched.Files != 1 {

@@ -217,7 +217,7 @@ func password(data []byte, _, end int) (Span, bool) {
 		return Span{}, false
 	}
 	to, least := printable.run(data, from, 64), 8
-	signed := bytes.IndexAny(data[from:to], "!^*#~") >= 0
+	signed := bytes.ContainsAny(data[from:to], "!^*#~")
 	if quote == 0 {
 		least = 12
 	}
