@@ -46,28 +46,8 @@ func unknownVariables(environment []string) []string {
 // nearestVariable is the variable whose name takes the fewest edits to get from name.
 func nearestVariable(name string) string {
 	return slices.MinFunc(Variables(), func(a, b string) int {
-		return editDistance(strings.ToUpper(name), a) - editDistance(strings.ToUpper(name), b)
+		return tool.EditDistance(strings.ToUpper(name), a) - tool.EditDistance(strings.ToUpper(name), b)
 	})
-}
-
-// editDistance is the Levenshtein distance of two names.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // examineEnvironment says for doctor which variables are set that nothing reads, and whether

@@ -143,13 +143,13 @@ func (c *call) otherDirectory(ctx context.Context) []NextStep {
 func alike(given string, allowed []string) []string {
 	given = strings.ToLower(strings.TrimSpace(given))
 	return slices.DeleteFunc(slices.Clone(allowed), func(word string) bool {
-		far := editDistance(given, strings.ToLower(word))
+		far := EditDistance(given, strings.ToLower(word))
 		return far > 2 || 2*far >= len(word)
 	})
 }
 
-// editDistance is the Levenshtein distance of two words, in bytes.
-func editDistance(a, b string) int {
+// EditDistance is the Levenshtein distance of two words, in bytes.
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -219,16 +219,7 @@ func (e Edges) String() string {
 // in it.
 func codeSpan(text string) string {
 	text = oneLine(text)
-	longest, run := 0, 0
-	for _, c := range text {
-		if c != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	fence := strings.Repeat("`", longest+1)
+	fence := fenceOf(text, 1)
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
 		text = " " + text + " "
 	}

@@ -70,19 +70,24 @@ func writeFenced(b *strings.Builder, language, text string) {
 		return
 	}
 	text = Visible(text)
-	longest, run := 2, 0
+	fence := fenceOf(text, 3)
+	b.WriteString(fence + strings.ToLower(strings.ReplaceAll(language, " ", "-")) + "\n" + text)
+	if !strings.HasSuffix(text, "\n") {
+		b.WriteString("\n")
+	}
+	b.WriteString(fence + "\n")
+}
+
+// fenceOf returns backticks, least at the fewest, that are more than any run in a text.
+func fenceOf(text string, least int) string {
+	run := 0
 	for _, c := range text {
 		if c != '`' {
 			run = 0
 			continue
 		}
 		run++
-		longest = max(longest, run)
+		least = max(least, run+1)
 	}
-	fence := strings.Repeat("`", longest+1)
-	b.WriteString(fence + strings.ToLower(strings.ReplaceAll(language, " ", "-")) + "\n" + text)
-	if !strings.HasSuffix(text, "\n") {
-		b.WriteString("\n")
-	}
-	b.WriteString(fence + "\n")
+	return strings.Repeat("`", least)
 }

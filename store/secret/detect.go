@@ -40,7 +40,7 @@ func newDetector() *detector {
 		}
 		d.matchers[at] = append(d.matchers[at], m)
 	}
-	for _, t := range tokens() {
+	for _, t := range tokens {
 		add(t.prefix, t.match)
 	}
 	for _, a := range assignments() {
@@ -73,7 +73,7 @@ func spellings(word string) []string {
 // Rules lists the names of all rules, sorted.
 func Rules() []string {
 	var names []string
-	for _, t := range tokens() {
+	for _, t := range tokens {
 		names = append(names, t.id)
 	}
 	for _, a := range assignments() {
