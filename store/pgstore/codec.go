@@ -1,11 +1,9 @@
 package pgstore
 
 import (
-	"encoding/binary"
 	"fmt"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/freshet/freshet/store"
@@ -70,39 +68,6 @@ func (c codec) unpack(packed []byte) ([]byte, error) {
 		return data, nil
 	}
 	return nil, fmt.Errorf("blob is packed in an unknown way: %w", store.ErrCorrupt)
-}
-
-// sumSize is the length of the checksum at the end of a body.
-const sumSize = 8
-
-// appendChecksum appends to a value the checksum of its table, key and value.
-func appendChecksum(value []byte, table string, key ...[]byte) []byte {
-	return binary.BigEndian.AppendUint64(value, rowSum(value, table, key))
-}
-
-// cutChecksum removes the checksum, and returns store.ErrCorrupt when it does not match.
-func cutChecksum(body []byte, table string, key ...[]byte) ([]byte, error) {
-	if len(body) >= sumSize {
-		value := body[:len(body)-sumSize]
-		if binary.BigEndian.Uint64(body[len(value):]) == rowSum(value, table, key) {
-			return value, nil
-		}
-	}
-	return nil, fmt.Errorf("row of table %s: %w: %w", table, store.ErrCorrupt, store.ErrChecksum)
-}
-
-func rowSum(value []byte, table string, key [][]byte) uint64 {
-	var d xxhash.Digest // no write to it fails
-	d.Reset()
-	_, _ = d.WriteString(table)
-	var n [8]byte
-	for _, k := range key {
-		binary.BigEndian.PutUint64(n[:], uint64(len(k)))
-		_, _ = d.Write(n[:])
-		_, _ = d.Write(k)
-	}
-	_, _ = d.Write(value)
-	return d.Sum64()
 }
 
 // instant is a time as a column: nanoseconds, null for the zero time.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/checksum"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -159,7 +160,7 @@ func (s *Store) encodeSyntax(r store.SyntaxRecord) encodedSyntax {
 		x.Chunks[i].TextHash = merkle.Hash{}
 	}
 	packed := s.codec.pack(store.AppendSyntax(nil, x))
-	return encodedSyntax{r.Key, texts, appendChecksum(packed, "syntaxes", syntaxKeyParts(r.Key, texts)...)}
+	return encodedSyntax{r.Key, texts, checksum.Append(packed, "syntaxes", syntaxKeyParts(r.Key, texts)...)}
 }
 
 func syntaxKeyParts(k store.SyntaxKey, texts [][]byte) [][]byte {
@@ -167,7 +168,7 @@ func syntaxKeyParts(k store.SyntaxKey, texts [][]byte) [][]byte {
 }
 
 func (s *Store) decodeSyntax(k store.SyntaxKey, texts [][]byte, body []byte) (store.Syntax, error) {
-	packed, err := cutChecksum(body, "syntaxes", syntaxKeyParts(k, texts)...)
+	packed, err := checksum.Cut(body, "syntaxes", syntaxKeyParts(k, texts)...)
 	if err != nil {
 		return store.Syntax{}, err
 	}

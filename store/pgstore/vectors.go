@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/checksum"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -72,16 +73,16 @@ func scanVector(rows pgx.Rows) (h merkle.Hash, v store.Vector, err error) {
 }
 
 func encodeVector(h merkle.Hash, v store.Vector) []byte {
-	value := make([]byte, 4, 4+len(v.Data)+sumSize)
+	value := make([]byte, 4, 4+len(v.Data)+checksum.Size)
 	binary.BigEndian.PutUint32(value, math.Float32bits(v.Scale))
 	for _, x := range v.Data {
 		value = append(value, byte(x))
 	}
-	return appendChecksum(value, "vectors", h[:])
+	return checksum.Append(value, "vectors", h[:])
 }
 
 func decodeVector(h merkle.Hash, body []byte) (store.Vector, error) {
-	value, err := cutChecksum(body, "vectors", h[:])
+	value, err := checksum.Cut(body, "vectors", h[:])
 	if err != nil {
 		return store.Vector{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/checksum"
 )
 
 // Session returns a session whose time has not passed.
@@ -21,7 +22,7 @@ func (s *Store) Session(ctx context.Context, id string) (found store.Session, er
 		if !ok {
 			return fmt.Errorf("session %s: %w", id, store.ErrNotFound)
 		}
-		value, err := unseal(body, "sessions", []byte(id), number(until))
+		value, err := checksum.Cut(body, "sessions", []byte(id), number(until))
 		found = store.Session{ID: id, Until: time.Unix(0, until).UTC(), Body: value}
 		return err
 	})
@@ -38,7 +39,7 @@ func (s *Store) PutSession(ctx context.Context, kept store.Session) error {
 			return fmt.Errorf("drop sessions that ended: %w", err)
 		}
 		until := kept.Until.UnixNano()
-		body := seal(append([]byte{}, kept.Body...), "sessions", []byte(kept.ID), number(until))
+		body := checksum.Append(append([]byte{}, kept.Body...), "sessions", []byte(kept.ID), number(until))
 		err := c.exec("INSERT INTO sessions (id, until, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET until = excluded.until, body = excluded.body",
 			kept.ID, until, body)
 		if err != nil {
@@ -57,7 +58,7 @@ func (c *session) checkSessions() error {
 		if err := rows.Scan(&id, &until, &body); err != nil {
 			return err
 		}
-		_, err := unseal(body, "sessions", []byte(id), number(until))
+		_, err := checksum.Cut(body, "sessions", []byte(id), number(until))
 		return err
 	})
 }

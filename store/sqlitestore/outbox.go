@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/checksum"
 	"github.com/freshet/freshet/store/rules"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) Outbox(ctx context.Context, limit int) (events []store.OutboxEve
 			if err := rows.Scan(&codebase, &snapshot, &part, &body); err != nil {
 				return err
 			}
-			data, err := unseal(body, "outbox", outboxKey(codebase, snapshot, part)...)
+			data, err := checksum.Cut(body, "outbox", outboxKey(codebase, snapshot, part)...)
 			if err != nil {
 				return fmt.Errorf("event of snapshot %d: %w", snapshot, err)
 			}
@@ -46,7 +47,7 @@ func (r *rows) PutOutbox(_ context.Context, events []store.OutboxEvent) error {
 	for _, e := range events {
 		key := outboxKey(string(e.Codebase), int64(e.Snapshot), int64(e.Part))
 		err := r.c.exec("INSERT INTO outbox (codebase, snapshot, part, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			string(e.Codebase), int64(e.Snapshot), int64(e.Part), seal(e.Data[:len(e.Data):len(e.Data)], "outbox", key...))
+			string(e.Codebase), int64(e.Snapshot), int64(e.Part), checksum.Append(e.Data[:len(e.Data):len(e.Data)], "outbox", key...))
 		if err != nil {
 			return fmt.Errorf("put event of snapshot %d: %w", e.Snapshot, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/checksum"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -132,7 +133,7 @@ func (s *Store) encodeSyntax(c *session, r store.SyntaxRecord) (encodedSyntax, e
 // decodeSyntax returns store.ErrNotFound when the content is gone that a syntax is a delta
 // of.
 func (s *Store) decodeSyntax(c *session, content merkle.Hash, version int64, texts, body []byte) (store.Syntax, error) {
-	packed, err := unseal(body, "syntaxes", content[:], number(version), texts)
+	packed, err := checksum.Cut(body, "syntaxes", content[:], number(version), texts)
 	if err != nil {
 		return store.Syntax{}, err
 	}
@@ -248,7 +249,7 @@ func (s *Store) PutSyntax(ctx context.Context, records []store.SyntaxRecord) err
 			}
 			content := x.key.Content[:]
 			err = c.exec("INSERT INTO syntaxes (content, version, texts, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-				content, version, x.texts, seal(x.packed, "syntaxes", content, number(version), x.texts))
+				content, version, x.texts, checksum.Append(x.packed, "syntaxes", content, number(version), x.texts))
 			if err != nil {
 				return fmt.Errorf("put syntax of %s: %w", x.key.Content.Short(), err)
 			}

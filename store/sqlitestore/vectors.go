@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/checksum"
 	"github.com/freshet/freshet/sync/merkle"
 )
 
@@ -49,16 +50,16 @@ func (s *Store) Vectors(ctx context.Context, embedding string, texts []merkle.Ha
 }
 
 func encodeVector(embedding int64, h merkle.Hash, v store.Vector) []byte {
-	value := make([]byte, 4, 4+len(v.Data)+sumSize)
+	value := make([]byte, 4, 4+len(v.Data)+checksum.Size)
 	binary.BigEndian.PutUint32(value, math.Float32bits(v.Scale))
 	for _, x := range v.Data {
 		value = append(value, byte(x))
 	}
-	return seal(value, "vectors", number(embedding), h[:])
+	return checksum.Append(value, "vectors", number(embedding), h[:])
 }
 
 func decodeVector(embedding int64, h merkle.Hash, body []byte) (store.Vector, error) {
-	value, err := unseal(body, "vectors", number(embedding), h[:])
+	value, err := checksum.Cut(body, "vectors", number(embedding), h[:])
 	if err != nil {
 		return store.Vector{}, err
 	}
@@ -110,7 +111,7 @@ func (c *session) embedded(embedding, syntax int64) (bool, error) {
 	if err != nil || !found {
 		return false, err
 	}
-	_, err = unseal(body, "embedded", number(embedding), number(syntax))
+	_, err = checksum.Cut(body, "embedded", number(embedding), number(syntax))
 	return err == nil, nil //nolint:nilerr // see above
 }
 
@@ -166,5 +167,5 @@ func (c *session) mark(names *versions, embedding int64, k store.SyntaxKey, stor
 		stored[h] = true
 	}
 	return c.exec("INSERT INTO embedded (embedding, syntax, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
-		embedding, row, seal(nil, "embedded", number(embedding), number(row)))
+		embedding, row, checksum.Append(nil, "embedded", number(embedding), number(row)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/freshet/freshet/migrations"
 	"github.com/freshet/freshet/store"
+	"github.com/freshet/freshet/store/checksum"
 	"github.com/freshet/freshet/store/rules"
 	"github.com/freshet/freshet/sync/merkle"
 )
@@ -180,7 +181,7 @@ func version2Tables() []version2Table {
 // meta held the epoch, the log position and the leases.
 func (m *version2Rows) meta(values []any) (table, columnNames string, w columns, err error) {
 	name, body := as[string](values[0]), as[[]byte](values[1])
-	value, err := unseal(body, "meta", []byte(name))
+	value, err := checksum.Cut(body, "meta", []byte(name))
 	r := reader{buf: value}
 	lease, isLease := strings.CutPrefix(name, "lease ")
 	switch {
@@ -209,7 +210,7 @@ func (m *version2Rows) codebase(values []any) (table, columnNames string, w colu
 // the root.
 func version2Codebase(key int64, id string, site, body []byte) (codebase, error) {
 	b := codebase{key: key}
-	value, err := unseal(body, "codebases", number(key), []byte(id), site)
+	value, err := checksum.Cut(body, "codebases", number(key), []byte(id), site)
 	r := reader{buf: value}
 	b.Codebase = store.Codebase{
 		ID: store.CodebaseID(id), Root: string(site), Name: r.string(), Identity: store.RootIdentity{Device: r.uint(), Inode: r.uint()},
@@ -230,7 +231,7 @@ func (m *version2Rows) snapshot(values []any) (table, columnNames string, w colu
 
 // version2Snapshot decodes a row of version 2. Of a damaged one it returns the number.
 func version2Snapshot(key, num int64, body []byte) (rules.Snapshot, error) {
-	value, err := unseal(body, "snapshots", number(key), number(num))
+	value, err := checksum.Cut(body, "snapshots", number(key), number(num))
 	r := reader{buf: value}
 	n := rules.Snapshot{Snapshot: store.Snapshot{
 		Number: uint64(num), Parent: r.uint(), Base: r.uint(), Fingerprint: store.Fingerprint(r.string()), Root: r.hash(), Level: store.Level(r.uint()),
@@ -246,7 +247,7 @@ func version2Snapshot(key, num int64, body []byte) (rules.Snapshot, error) {
 func (m *version2Rows) file(values []any) (table, columnNames string, w columns, err error) {
 	key, path := as[int64](values[0]), as[[]byte](values[1])
 	f := fileRow{first: as[int64](values[2]), last: as[int64](values[3])}
-	value, err := unseal(as[[]byte](values[4]), "manifest", number(key), path, number(f.first), number(f.last))
+	value, err := checksum.Cut(as[[]byte](values[4]), "manifest", number(key), path, number(f.first), number(f.last))
 	f.tombstone = err == nil && len(value) == 0
 	r := reader{buf: value}
 	f.FileEntry = store.FileEntry{
@@ -259,7 +260,7 @@ func (m *version2Rows) file(values []any) (table, columnNames string, w columns,
 
 func (m *version2Rows) stat(values []any) (table, columnNames string, w columns, err error) {
 	key, path := as[int64](values[0]), as[[]byte](values[1])
-	value, err := unseal(as[[]byte](values[2]), "stats", number(key), path)
+	value, err := checksum.Cut(as[[]byte](values[2]), "stats", number(key), path)
 	r := reader{buf: value}
 	e := store.StatEntry{
 		Path: string(path), Dir: r.bool(),
@@ -275,7 +276,7 @@ func (m *version2Rows) stat(values []any) (table, columnNames string, w columns,
 
 func (m *version2Rows) segment(values []any) (table, columnNames string, w columns, err error) {
 	id := as[int64](values[0])
-	value, err := unseal(as[[]byte](values[1]), "segments", number(id))
+	value, err := checksum.Cut(as[[]byte](values[1]), "segments", number(id))
 	r := reader{buf: value}
 	g := segment{
 		ref:  store.SegmentRef{ID: store.SegmentID(id), Files: int(r.uint()), Chunks: int(r.uint()), Bytes: r.int()},
@@ -287,7 +288,7 @@ func (m *version2Rows) segment(values []any) (table, columnNames string, w colum
 
 func (m *version2Rows) dead(values []any) (table, columnNames string, w columns, err error) {
 	id, since := as[int64](values[0]), as[int64](values[1])
-	value, err := unseal(as[[]byte](values[2]), "dead", number(id), number(since))
+	value, err := checksum.Cut(as[[]byte](values[2]), "dead", number(id), number(since))
 	r := reader{buf: value}
 	var ordinals []uint32
 	last := uint64(0)
@@ -305,7 +306,7 @@ func (m *version2Rows) failure(values []any) (table, columnNames string, w colum
 	key, path, content := as[int64](values[0]), as[[]byte](values[1]), as[[]byte](values[2])
 	f := store.Failure{Path: string(path), Stage: store.Stage(as[string](values[3])), Version: as[string](values[4])}
 	copy(f.Content[:], content)
-	value, err := unseal(as[[]byte](values[5]), "failures", number(key), path, content, []byte(f.Stage), []byte(f.Version))
+	value, err := checksum.Cut(as[[]byte](values[5]), "failures", number(key), path, content, []byte(f.Stage), []byte(f.Version))
 	r := reader{buf: value}
 	f.Tries, f.Reason, f.Parked, f.At = int(r.uint()), r.string(), r.bool(), r.time()
 	w.failure(key, f)
