@@ -7,11 +7,12 @@ import (
 	"slices"
 )
 
-// Place is where a scan for matching lines goes on: behind a line of a file, the
-// files that pass the filters being in the order of their scores and paths. It holds for the snapshot, the query
-// and the filters of the answer that gave it. The zero value is the beginning.
+// Place is where a scan for matching lines goes on: behind a line of a file, the files that
+// pass the filters being in the order of their scores and paths. It holds for the snapshot,
+// the query and the filters of the answer that gave it, however the snapshot is divided into
+// segments. The zero value is the beginning.
 type Place struct {
-	File int    // in the order of the scan
+	File int    // how many of the files stand before it
 	Line uint32 // lines of the file that are behind it
 	At   uint32 // the byte at which the next line begins
 	// Found counts the matches behind it; Unread and Costly the files and the lines behind

@@ -80,7 +80,7 @@ func (l *fileLook) end(err error) bool {
 
 // whole matches the rest of the content, line feeds included. A match takes its lines: the
 // next one is looked for from the line after them, so that each line on which a match begins
-// is in one match.
+// is in one match. When the rest costs too much, the line where it begins is named.
 func (l *fileLook) whole(p *pattern, b *budget) {
 	if _, _, ok := newFinder(p.literals, p.haystack(l.content)).nextLine(0); !ok {
 		return

@@ -1,6 +1,7 @@
 // Package segment owns the immutable retrieval segment: one blob with files, chunks,
-// definitions, an inverted index (a term dictionary with postings by field), and quantised
-// vectors with their sign bits. Signatures, comments and byte spans of definitions, which only
+// definitions, an inverted index (a term dictionary with postings by field), quantised vectors
+// with their sign bits, and in larger segments an index of the trigrams of the contents.
+// Signatures, comments and byte spans of definitions, which only
 // a few hits of an answer need, stay in the syntax of the file. A blob is memory-mapped and
 // read in place; Open validates its tables once, so that a damaged blob gives an error or a
 // wrong answer, and never a panic.
